@@ -9,6 +9,9 @@ gradient yourself before the update.
 The same holds for a check of a part: if each device checks only whether its own part is finite, some devices skip the
 step while others take it.
 
+If each device clips its own gradient before the gradients are averaged, the rule gives a hint: the step then depends on
+how many devices there are. Gradients of single examples, which a `vmap` clips, are not meant.
+
 The rule gives a hint about a state that is split over devices whose parts exchange halos, such as a wave function, if
 each device divides its part by the norm of the part: neighbors then scale the state differently. The same holds for a
 factor that divides the sum of one device's part by a total of all devices, as in a step of conjugate gradients.
@@ -70,7 +73,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.data.slices import STATE_NORM, STATE_SHARE
+from meshlens.axes.data.slices import CLIPPED, STATE_NORM, STATE_SHARE
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Site
@@ -98,6 +101,10 @@ _OF_STATES = {
     ),
 }
 """The messages about a state whose parts exchange halos."""
+_BEFORE_AVERAGING = (
+    'each device scales its gradient by a number of its own, such as its norm, before it reduces over "{axis}", '
+    "so the step depends on the number of devices; reduce the gradients first"
+)
 
 
 @rule("AX409", Severity.WARNING, state="preview")
@@ -110,6 +117,9 @@ def norm_of_part(view: FileView) -> Iterator[Finding]:
         text = _MESSAGES[use.kind].format(axis=use.axis)
         place = Related(view.path_of(use.other), view.span(use.other), "each device receives its part here")
         yield Finding(view.span(use.site), text, (), (place,))
+    for use in certain_uses(view, {CLIPPED}):
+        places = (Related(view.path_of(use.other), view.span(use.other), "reduced here"),) if use.other else ()
+        yield Finding(view.span(use.site), _BEFORE_AVERAGING.format(axis=use.axis), (), places, Severity.HINT)
     for use in certain_uses(view, _OF_STATES):
         if use.site not in reduced:
             text = _OF_STATES[use.kind].format(axis=use.axis)

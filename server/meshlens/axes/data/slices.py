@@ -17,6 +17,7 @@ from meshlens.axes.domain.variation import is_same
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.libraries import NORMS
 
 _ROOTS = frozenset({"jax.numpy.sqrt", "jax.lax.sqrt", "jax.lax.rsqrt"})
@@ -28,6 +29,10 @@ _STATE_SUM, STATE_NORM, _SCALED_BY = "state-sum", "state-norm", "scaled-by-own"
 """The kinds of the labels of the sum and the norm of a part of a state, and of the part divided by its norm."""
 STATE_SHARE = "state-share"
 """The kind of the label of such a sum, divided by a total over the devices."""
+CLIPPED = "clipped-apart"
+"""The kind of the label of a device's own gradient that was scaled by a number computed from it, such as its norm."""
+_MOST_CALLERS = 3
+_OF_OWN_GRADIENT = frozenset({"of-gradient", "varying"})
 _VERDICT = "slice-verdict"
 _VERDICTS = frozenset({"jax.numpy.all", "jax.numpy.any"})
 
@@ -53,6 +58,30 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
     if is_norm and note_slices(run, args[0].value, site, ctx):
         return NONE | {("slice-norm", site)}
     return _of_state(args[0].value, site) if is_norm and name in _OF_STATES else NONE
+
+
+def scaled_gradient(left: Value, right: Value, site: Site, ctx: Context) -> frozenset[Any]:
+    """Returns the label of a device's own gradient that is multiplied or divided by a number computed from it.
+
+    Gradients of single examples, which a `vmap` clips, are not meant.
+    """
+    if ctx.env.maps[-1].kind not in MAPS_ON_DEVICES:
+        return NONE
+    for gradient, number in ((left, right), (right, left)):
+        labels, factor = labels_of(gradient), labels_of(number)
+        is_of_own = factor >= _OF_OWN_GRADIENT and factor.isdisjoint({"gradient", "judged", "met"})
+        if {"gradient", *_OF_OWN_GRADIENT} <= labels and "met" not in labels and is_of_own and shape_of(number) == ():
+            callers = [step.site for step in reversed(ctx.route) if step.how == "call"]
+            return NONE | {(CLIPPED, (site, *callers[:_MOST_CALLERS]))}
+    return NONE
+
+
+def note_averaged(run: Run, labels: frozenset[Any], names: Sequence[str], site: Site, ctx: Context) -> None:
+    """Notes a reduction over the devices of gradients that each of them scaled by a number of its own."""
+    for _, places in of_kinds(labels, CLIPPED) if names else ():
+        # If a helper scales it, the call of the helper is to blame for coming first.
+        place = next((one for one in places if one[:2] == site[:2]), places[0])
+        run.records.gradient_uses.append(GradientUse(CLIPPED, place, site, ctx, names[0]))
 
 
 def note_root(run: Run, base: Value, exponent: Value, site: Site, ctx: Context) -> frozenset[Any]:

@@ -75,6 +75,8 @@ first operation on the value.
     ("typed", mesh, entries)   split in this way over explicit axes, which is part of the array's type
     ("all-rows", axis, call)   computed from rows of all devices, which an `all_gather` concatenated
     ("slice", axis, call)  a device's part of a gradient that was summed over this axis, or computed from it
+    ("clipped-apart", places)   computed from a device's own gradient, scaled at the first of these places by a number
+                           computed from it; the others are the calls that lead there
     ("slice-verdict", axis, place, call)   computed from whether all or any of such a part passes a test
     ("slice-norm", call)   computed from the norm of such a part
     ("state-sum", axis)    computed from the sum of a device's part of an array whose parts exchange halos
@@ -159,7 +161,7 @@ _TRAVELLING_KINDS = frozenset(
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
         "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
-        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis"
+        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis clipped-apart"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -182,7 +184,8 @@ _KINDS_CLEARED_BY_REDUCTION = frozenset(
     (
         "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along drawn-apart "
         "noised slice-verdict decided set-by-part turned-by-part "
-        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own"
+        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own "
+        "clipped-apart"
     ).split()
 )
 

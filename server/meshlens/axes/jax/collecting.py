@@ -20,7 +20,7 @@ from meshlens.axes.data.pipelines import note_sent_on, note_summed
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.rings import note_hop, note_move
 from meshlens.axes.data.running_averages import note_combined
-from meshlens.axes.data.slices import note_reduced, note_shared
+from meshlens.axes.data.slices import note_averaged, note_reduced, note_shared
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
 from meshlens.axes.domain.labels import AXIS_SIZE, COUNT, NONE, after_reduction, of_kinds, travelling
@@ -101,6 +101,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if row.name == "all_to_all":
         note_sent(run, value, found, names, ctx)
     if row.reduces in ("sum", "mean"):
+        note_averaged(run, labels, names, site, ctx)
         note_repeats(run, call, value, names, row.reduces == "sum" and "axis_index_groups" not in found)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
     is_plain |= row.reduces == "cast"

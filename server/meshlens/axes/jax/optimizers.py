@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.data.slices import CLIPPED
 from meshlens.axes.domain.joining import labels_of, options
 from meshlens.axes.domain.labels import NONE, STATE_OF, of_kinds, travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Site, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Value
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.jax.tree_maps import leaves_of
 from meshlens.axes.runs.invocation import Invocation, from_inside
@@ -55,11 +56,11 @@ def call_composed(run: Run, made: Made, name: str, call: Invocation) -> Value | 
     labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
     updates = args[0].value if args and args[0].label is None else UNKNOWN
     is_in_turn = name == "update" and canonical(made.dotted) in _CHAINS
-    apart: Site | None = None
+    apart, kind = None, ""
     for part in parts:
         keeps_own = is_in_turn and {"gradient", "varying"} <= labels_of(updates)
-        if keeps_own and _keeps_moments(part) and not _is_own(part):
-            apart = part.site
+        if keeps_own and not _is_own(part) and (_keeps_moments(part) or clips_by_norm(part)):
+            apart, kind = part.site, MOMENTS_APART if _keeps_moments(part) else CLIPPED
         function = own_function(part, name)
         place = args[0].site if args else None
         if canonical(part.dotted) in _STATELESS:
@@ -77,7 +78,7 @@ def call_composed(run: Run, made: Made, name: str, call: Invocation) -> Value | 
             updates = inner.items[0] if name == "update" and isinstance(inner, Seq) and inner.items else updates
     if apart is not None:
         for _, axis, reduction in of_kinds(labels_of(updates), "reduced-at"):
-            run.records.gradient_uses.append(GradientUse(MOMENTS_APART, apart, reduction, call.ctx, axis))
+            run.records.gradient_uses.append(GradientUse(kind, apart, reduction, call.ctx, axis))
     return Seq("tuple", (updates, Data(labels))) if name == "update" else Data(frozenset({"fresh"}))
 
 

@@ -17,7 +17,14 @@ from meshlens.axes.data.positions import last_index, note_shifted
 from meshlens.axes.data.rings import note_owner, of_sum
 from meshlens.axes.data.running_averages import kept
 from meshlens.axes.data.shapes import moved_line
-from meshlens.axes.data.slices import divided_by_norm, note_restored, note_root, scaled_by_share, share_of_state
+from meshlens.axes.data.slices import (
+    divided_by_norm,
+    note_restored,
+    note_root,
+    scaled_by_share,
+    scaled_gradient,
+    share_of_state,
+)
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number, counts_devices
 from meshlens.axes.domain.joining import labels_of
@@ -113,6 +120,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             labels |= note_root(run, left, right, site, ctx)
         if operator in ("*", "/"):
             note_scaled(run, operator, (left, right), site, ctx)
+            labels |= scaled_gradient(left, right, site, ctx)
     elif left_labels or right_labels:
         labels |= moments.of_operation(run, operator, (left, right), site, ctx)
     is_number = isinstance(sides[1], Constant)
