@@ -68,12 +68,19 @@ def scaled_gradient(left: Value, right: Value, site: Site, ctx: Context) -> froz
     if ctx.env.maps[-1].kind not in MAPS_ON_DEVICES:
         return NONE
     for gradient, number in ((left, right), (right, left)):
+        if isinstance(number, Const) and (clipped := of_kinds(labels_of(gradient), CLIPPED)):
+            return frozenset(clipped)
         labels, factor = labels_of(gradient), labels_of(number)
         is_of_own = factor >= _OF_OWN_GRADIENT and factor.isdisjoint({"gradient", "judged", "met"})
         if {"gradient", *_OF_OWN_GRADIENT} <= labels and "met" not in labels and is_of_own and shape_of(number) == ():
             callers = [step.site for step in reversed(ctx.route) if step.how == "call"]
             return NONE | {(CLIPPED, (site, *callers[:_MOST_CALLERS]))}
     return NONE
+
+
+def scaled_choice(args: Sequence[Arg]) -> frozenset[Any]:
+    """Returns the label of such a gradient for `where(norm < limit, gradient, limit / norm * gradient)`."""
+    return frozenset([label for arg in args[1:] for label in of_kinds(labels_of(arg.value), CLIPPED)])
 
 
 def note_averaged(run: Run, labels: frozenset[Any], names: Sequence[str], site: Site, ctx: Context) -> None:

@@ -75,7 +75,7 @@ first operation on the value.
     ("typed", mesh, entries)   split in this way over explicit axes, which is part of the array's type
     ("all-rows", axis, call)   computed from rows of all devices, which an `all_gather` concatenated
     ("slice", axis, call)  a device's part of a gradient that was summed over this axis, or computed from it
-    ("clipped-apart", places)   computed from a device's own gradient, scaled at the first of these places by a number
+    ("clipped-apart", places)   exactly a device's own gradient, scaled at the first of these places by a number that is
                            computed from it; the others are the calls that lead there
     ("slice-verdict", axis, place, call)   computed from whether all or any of such a part passes a test
     ("slice-norm", call)   computed from the norm of such a part
@@ -161,7 +161,7 @@ _TRAVELLING_KINDS = frozenset(
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
         "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
-        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis clipped-apart"
+        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -184,8 +184,7 @@ _KINDS_CLEARED_BY_REDUCTION = frozenset(
     (
         "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along drawn-apart "
         "noised slice-verdict decided set-by-part turned-by-part "
-        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own "
-        "clipped-apart"
+        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own"
     ).split()
 )
 
@@ -305,6 +304,7 @@ _EXACT = frozenset(
         STATE_OF,
         OWN_PRODUCT,
         LINE,
+        "clipped-apart",
         *_OF_AXES,
     }
 )

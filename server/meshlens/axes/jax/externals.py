@@ -21,7 +21,7 @@ from meshlens.axes.data.positions import TOP_K, note_classes, note_picked, with_
 from meshlens.axes.data.rings import note_owner
 from meshlens.axes.data.running_averages import OVER_DEVICES, note_combined_outside
 from meshlens.axes.data.shapes import sums_numbers
-from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
+from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on, scaled_choice
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.joining import labels_of
@@ -283,7 +283,10 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         value = replace(value, labels=value.labels | edge) if edge else value
     note_classes(run, name, call.args, call.ctx)
     note_owner(run, name, call.args, call.ctx)
-    is_elementwise = name.rpartition(".")[2] in ELEMENTWISE or name == "jax.numpy.where"
+    is_choice = name == "jax.numpy.where"
+    if is_choice and (scaled := scaled_choice(call.args)):
+        value = replace(value, labels=value.labels | scaled)
+    is_elementwise = name.rpartition(".")[2] in ELEMENTWISE or is_choice
     noised = noise.noised(tuple([arg.value for arg in call.args])) if is_elementwise else NONE
     value = replace(value, labels=value.labels | noised) if noised else value
     is_product = OPERATIONS.get(name) == "product" or name == "jax.numpy.einsum"
