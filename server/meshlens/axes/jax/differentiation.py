@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.data import transfer
+from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import of_kinds, travelling
@@ -108,6 +109,11 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
         return Seq(value.kind, tuple([_gradient_for(run, args, part, loss, ctx) for part in value.items]))
     if isinstance(value, Instance):
         value = attributes_of(run, value).get(MERGED_ARRAYS, value)
+    return replace(_gradient_of_array(run, args, value, loss, ctx), shape=shape_of(value))
+
+
+def _gradient_of_array(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ctx: Context) -> Data:
+    """Returns the gradient with respect to an array, without its shape."""
     binder = device_map(ctx)
     over = _over(run, binder, loss, value)
     loss_labels = labels_of(loss)

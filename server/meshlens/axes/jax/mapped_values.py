@@ -416,19 +416,22 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
 
 
 def with_rows(binder: Binder, result: Value, returned: Value, args: Sequence[Arg]) -> Value:
-    """Returns the result of a `vmap` with a first dimension in each array, where `out_axes` puts it by default.
+    """Returns the result of a `vmap` or `pmap` with a first dimension in each array, the default of `out_axes`.
+
+    Arrays that a `pmap` returns may be the same on all devices.
 
     Args:
-        binder: the `vmap`.
+        binder: the map.
         result: its result, without shapes.
-        returned: the result of the mapped function for one row.
+        returned: the result of the mapped function for one row, or on one device.
         args: the arguments of the call.
     """
     out_axes = binder.argument("out_axes")
     if out_axes is not None and out_axes.value != Const(0):
         return result
     sizes = [_rows_of(arg.value, axis_of(binder, place, arg.label)) for place, arg in enumerate(args)]
-    return _stacked_rows(result, returned, next((size for size in sizes if size is not None), None))
+    rows = next((size for size in sizes if size is not None), None)
+    return _stacked_rows(result, returned, rows, NONE if binder.kind == "vmap" else NONE | {"uniform"})
 
 
 def _rows_of(value: Value, entry: Value) -> int | None:
@@ -438,16 +441,16 @@ def _rows_of(value: Value, entry: Value) -> int | None:
     return shape[place] if type(place) is int and shape is not None and 0 <= place < len(shape) else None
 
 
-def _stacked_rows(result: Value, returned: Value, rows: int | None) -> Value:
+def _stacked_rows(result: Value, returned: Value, rows: int | None, labels: frozenset[str]) -> Value:
     if type(result) is Data and result.shape is None:
         shape = shape_of(returned)
-        return replace(result, shape=(rows, *shape)) if shape is not None else result
+        return replace(result, shape=(rows, *shape), labels=result.labels | labels) if shape is not None else result
     if isinstance(result, Seq) and isinstance(returned, Seq) and len(result.items) == len(returned.items):
         pairs = zip(result.items, returned.items, strict=True)
-        return Seq(result.kind, tuple([_stacked_rows(one, row, rows) for one, row in pairs]), result.open)
+        return Seq(result.kind, tuple([_stacked_rows(one, row, rows, labels) for one, row in pairs]), result.open)
     if isinstance(result, Dict) and isinstance(returned, Dict) and len(result.items) == len(returned.items):
         known = dict(returned.items)
-        parts = [(key, _stacked_rows(one, known.get(key, UNKNOWN), rows)) for key, one in result.items]
+        parts = [(key, _stacked_rows(one, known.get(key, UNKNOWN), rows, labels)) for key, one in result.items]
         return Dict(tuple(parts), result.open, result.attributes)
     return result
 

@@ -200,7 +200,7 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     if binder.kind == "pallas":
         return kernel_result(binder, args)
     results = stacked(run, binder, returned)
-    if binder.kind == "vmap" and exact:
+    if exact and (binder.kind == "vmap" or (binder.kind == "pmap" and not ctx.env.maps)):
         results = with_rows(binder, results, returned, args)
     if binder.kind == "pmap" and (binder.names or (ctx.loop and adds_up(run, binder, returned, inner_args))):
         results = one_per_device(run, binder, returned, results, site)
