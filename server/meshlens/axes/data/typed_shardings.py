@@ -399,6 +399,14 @@ def _joined(args: tuple[Arg, ...]) -> Combined | None:
     return Combined(shardings[0])
 
 
+def _rows_joined(args: tuple[Arg, ...]) -> Combined | None:
+    """Returns the sharding of `vstack(arrays)`, which makes rows of arrays with one dimension."""
+    found = _joined(args)
+    if found is None or found.entries is None or len(found.entries) != 1:
+        return found
+    return Combined(((), *found.entries))
+
+
 def _operands_of(args: tuple[Arg, ...]) -> tuple[Value, ...]:
     items = args[0].value
     return items.items if isinstance(items, Seq) and not items.open else ()
@@ -532,7 +540,7 @@ _SPECIAL: dict[str, Callable[[tuple[Arg, ...]], Combined | None]] = {
     "pad": _padded,
     "concatenate": _joined,
     "stack": _stacked,
-    "vstack": _joined,
+    "vstack": _rows_joined,
     "hstack": _joined,
     "cumsum": partial(_along, default=None),
     "cumprod": partial(_along, default=None),

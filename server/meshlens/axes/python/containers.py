@@ -86,7 +86,8 @@ def _of_data(container: Data, index: Value) -> Value:
         return Data(labels, shape, container.made_by, over=of_sliced(container, index))
     if isinstance(index, Const) and index.value is None:
         shape = (1, *container.shape) if container.shape is not None else None
-        return Data(labels, shape, over=of_picked(container, index))
+        # The new axis may be the one that a map splits.
+        return Data(labels - {"fresh"}, shape, over=of_picked(container, index))
     if isinstance(index, Const) and type(index.value) is int:
         if "keys" in labels:
             labels = labels - {"keys"} | {"key"}

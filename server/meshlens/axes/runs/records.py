@@ -203,6 +203,8 @@ class GradientUse:
             "fillers-counted" (weights of 1 are filled up with 1 and summed), "fillers-cleared" (entries of such weights
             are set), "length-of-filled" (rows count up to the length of a filled array), "masked-sum" (a sum
             without the rows that fill up a batch), "all-rows-counted" (a count that includes them),
+            "moments-apart" (a link of an optimizer chain gets gradients that only a later link reduces),
+            "clipped-apart" (a device's own gradient is scaled by a number computed from it before it is reduced),
             "slices-overlap" (each device takes several rows, starting at the row of its index),
             and for values that each device computes from its part alone: "own-maxima-summed" (a `psum` of exponentials
             from which each device subtracted its own maximum), "picked-summed" (a `psum` of entries that devices picked
