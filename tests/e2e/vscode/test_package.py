@@ -18,7 +18,7 @@ from real_editors import FILES
 pytestmark = pytest.mark.editors
 LARGEST = 8_000_000
 LIBRARIES = """attr attrs cattr cattrs click exceptiongroup jedi lsprotocol meshlens packaging parso platformdirs pygls
-tomli tree_sitter tree_sitter_python typing_extensions""".split()
+ruamel ruamel_yaml tomli tree_sitter tree_sitter_python typing_extensions""".split()
 ALLOWED = (
     r"\[Content_Types\]\.xml",
     r"extension\.vsixmanifest",
