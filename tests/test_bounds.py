@@ -153,6 +153,12 @@ PROGRAMS: dict[str, str] = {
     + "".join(f"parser.add_argument('--x{n}', type=int, default='1')\n" for n in range(100))
     + "last = [parser.parse_args(['--x1', str(n)]) for n in range(1_000)]\n" * 100
     + USED,
+    "many texts in YAML": "import yaml\n"
+    + "".join(f"last = yaml.safe_load({'[' * 100 + ']' * 100 + ' # ' + str(n)!r})\n" for n in range(300))
+    + USED,
+    "brackets in YAML": "import yaml\n"
+    + "".join(f"last = yaml.safe_load({'[' * (1_900 + n)!r} + {'[' * 2_000!r})\n" for n in range(50))
+    + USED,
     "classes that inherit in a circle": "class A(B): pass\nclass B(A): pass\nclass A(B):\n    m = total\nlast = A().m\n"
     + USED,
 }

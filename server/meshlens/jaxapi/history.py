@@ -72,6 +72,8 @@ BEHAVIOURS: dict[str, Version] = {
     "pmap-rejects-enum-names": (0, 8, 1),
     "negative-axes-are-accepted": (0, 8, 0),
     "pmap-keeps-no-wrapped": (0, 8, 0),
+    "sort-needs-a-whole-axis": (0, 9, 2),
+    "cumsum-needs-a-whole-axis": (0, 10, 0),
 }
 """The first version with each behavior."""
 

@@ -1,7 +1,8 @@
 """The sharding that is part of an array's type, over explicit mesh axes.
 
 JAX derives the sharding of each result from those of the operands, and raises an error if it cannot.
-These rules were observed in JAX 0.7.2, 0.9.0, 0.9.2 and 0.10.2, which agree.
+These rules were observed in JAX 0.7.2, 0.9.0, 0.9.2 and 0.10.2, and those of functions that make, join and turn arrays
+in 0.8.1, 0.9.0, 0.9.2, 0.10.0 and 0.10.2. They agree, except where `_SINCE` says that a later version refuses more.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from meshlens.axes.data.shapes import BROADCAST, REDUCTIONS, SAME_SHAPE, axes_re
 from meshlens.axes.domain.labels import TYPED
 from meshlens.axes.domain.specs import sharding_parts
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import Constant, Expression, Slice, TupleDisplay, UnaryOperation
+from meshlens.jaxapi.changes import Version
+from meshlens.jaxapi.history import holds
 from meshlens.jaxapi.meshes import OUT_SHARDING
 
 COMBINES = "sharded "
@@ -145,14 +149,19 @@ def with_sharding(run: Run, name: str, args: tuple[Arg, ...], value: Data, site:
     if ctx.env.maps or not any(is_typed(arg.value) for arg in args):
         return value
     found = combined(name, args)
-    if found is None:
+    if found is None or (found.fault and not _refuses(name, run.world.jax_version_of(site.path))):
         return value
     mesh = next((one for arg in args if (one := mesh_of(arg.value)) is not None), None)
     entries = found.entries if mesh is not None else None
     result = _labelled(_of_full_rank(value, entries), mesh, entries) if entries is not None else value
-    if len([arg for arg in args if arg.label is None]) > 1 or name.rpartition(".")[2] in _REFUSE:
+    if len([arg for arg in args if arg.label is None]) > 1 or name.rpartition(".")[2] in _SPECIAL:
         _note(run, name, args, _outcome(found.fault, result), site, ctx)
     return result
+
+
+def _refuses(name: str, version: Version) -> bool:
+    """Returns whether a version of JAX refuses what the latest refuses for a function or operator."""
+    return name not in _SINCE or holds(_SINCE[name], version)
 
 
 def note_scanned(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
@@ -375,20 +384,21 @@ def _reduced(args: tuple[Arg, ...]) -> Combined | None:
     return Combined(tuple([entry for place, entry in entries if place not in axes]))
 
 
-def _like(args: tuple[Arg, ...]) -> Combined | None:
-    """Returns the sharding of `ones_like(x)`, which is that of `x` unless another shape is given."""
-    found = sharding_of(args[0].value) if all(arg.label in (None, "dtype") for arg in args) else None
-    return Combined(found.entries) if found is not None else None
-
-
-def _padded(args: tuple[Arg, ...]) -> Combined | None:
+def _as_first(args: tuple[Arg, ...]) -> Combined | None:
+    """Returns the sharding of the first argument."""
     found = sharding_of(args[0].value)
     return Combined(found.entries) if found is not None else None
 
 
+def _like(args: tuple[Arg, ...]) -> Combined | None:
+    """Returns the sharding of `ones_like(x)`, which is that of `x` unless another shape is given."""
+    return _as_first(args) if all(arg.label in (None, "dtype") for arg in args) else None
+
+
 def _joined(args: tuple[Arg, ...]) -> Combined | None:
     """Returns the sharding of concatenated arrays, which must all have the same."""
-    known = [sharding_of(item) for item in _operands_of(args)]
+    items = args[0].value
+    known = [sharding_of(item) for item in items.items] if isinstance(items, Seq) and not items.open else []
     shardings = [one.entries for one in known if one is not None]
     if not shardings or len(shardings) < len(known) or any(None in entries for entries in shardings):
         return None
@@ -407,41 +417,42 @@ def _rows_joined(args: tuple[Arg, ...]) -> Combined | None:
     return Combined(((), *found.entries))
 
 
-def _operands_of(args: tuple[Arg, ...]) -> tuple[Value, ...]:
-    items = args[0].value
-    return items.items if isinstance(items, Seq) and not items.open else ()
-
-
 def _stacked(args: tuple[Arg, ...]) -> Combined | None:
-    found, axis = _joined(args), _axis(args, 1, 0)
-    if found is None or found.entries is None or axis is None:
-        return found
-    place = axis + len(found.entries) + 1 if axis < 0 else axis
-    return Combined((*found.entries[:place], (), *found.entries[place:]))
+    """Returns the sharding of `stack(arrays, axis)`."""
+    return _with_new_axis(_joined(args), _axis(args, 0))
+
+
+def _with_axis(args: tuple[Arg, ...]) -> Combined | None:
+    """Returns the sharding of `expand_dims(x, axis)`."""
+    axis = _axis(args, None)
+    return _with_new_axis(_as_first(args), axis) if axis is not None else None
+
+
+def _with_new_axis(before: Combined | None, axis: int | None) -> Combined | None:
+    if before is None or before.entries is None or axis is None:
+        return before
+    place = axis + len(before.entries) + 1 if axis < 0 else axis
+    return Combined((*before.entries[:place], (), *before.entries[place:]))
 
 
 def _along(args: tuple[Arg, ...], default: int | None) -> Combined | None:
     """Returns the sharding of `cumsum(x, axis)` or `sort(x, axis)`, which need a whole axis on each device."""
     found = sharding_of(args[0].value) if shape_of(args[0].value) is not None else None
-    axis = _axis(args, 1, default)
+    axis = _axis(args, default)
     if found is None or axis is None or not -len(found.entries) <= axis < len(found.entries):
         return None
-    entry = found.entries[axis]
-    fault = (
-        f"the operation runs along axis {axis % len(found.entries)}, which is split over {_said(entry)}"
-        if entry
-        else ""
-    )
-    return Combined(None if fault else found.entries, fault)
+    if entry := found.entries[axis]:
+        place = axis % len(found.entries)
+        return Combined(None, f"the operation runs along axis {place}, which is split over {_said(entry)}")
+    return Combined(found.entries)
 
 
-def _axis(args: tuple[Arg, ...], place: int, default: int | None) -> int | None:
-    """Returns the axis that a call names at this place or as `axis=`; None if it is unknown."""
-    given = [arg.value for arg in args if arg.label is None]
-    axis = next((arg.value for arg in args if arg.label == "axis"), given[place] if len(given) > place else None)
+def _axis(args: tuple[Arg, ...], default: int | None) -> int | None:
+    """Returns the axis that a call names as its second argument or as `axis=`; None if it is unknown."""
+    axis = by_parameter(("a", "axis"), args).get("axis")
     if axis is None:
         return default
-    return axis.value if isinstance(axis, Const) and type(axis.value) is int else None
+    return axis.value.value if isinstance(axis.value, Const) and type(axis.value.value) is int else None
 
 
 def _outer(args: tuple[Arg, ...]) -> Combined | None:
@@ -449,15 +460,6 @@ def _outer(args: tuple[Arg, ...]) -> Combined | None:
     if operands is None or [len(one) for one in operands] != [1, 1]:
         return None
     return _checked((*operands[0], *operands[1]))
-
-
-def _with_axes(args: tuple[Arg, ...]) -> Combined | None:
-    """Returns the sharding of `expand_dims(x, axis)`."""
-    found, axis = sharding_of(args[0].value), _axis(args, 1, None)
-    if found is None or axis is None:
-        return None
-    place = axis + len(found.entries) + 1 if axis < 0 else axis
-    return Combined((*found.entries[:place], (), *found.entries[place:]))
 
 
 def _swapped(args: tuple[Arg, ...]) -> Combined | None:
@@ -537,7 +539,7 @@ def _first_split(value: Value) -> Entry | None:
 
 _SPECIAL: dict[str, Callable[[tuple[Arg, ...]], Combined | None]] = {
     **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "full_like"), _like),
-    "pad": _padded,
+    "pad": _as_first,
     "concatenate": _joined,
     "stack": _stacked,
     "vstack": _rows_joined,
@@ -546,9 +548,13 @@ _SPECIAL: dict[str, Callable[[tuple[Arg, ...]], Combined | None]] = {
     "cumprod": partial(_along, default=None),
     "sort": partial(_along, default=-1),
     "outer": _outer,
-    "expand_dims": _with_axes,
+    "expand_dims": _with_axis,
     "swapaxes": _swapped,
 }
 """Functions of `jax.numpy` whose results have shardings by rules of their own."""
-_REFUSE = frozenset({"concatenate", "stack", "vstack", "hstack", "cumsum", "cumprod", "sort"})
-"""Those that refuse some shardings of their first argument."""
+_SINCE = {
+    "jax.numpy.cumsum": "cumsum-needs-a-whole-axis",
+    "jax.numpy.cumprod": "cumsum-needs-a-whole-axis",
+    "jax.numpy.sort": "sort-needs-a-whole-axis",
+}
+"""The behaviors because of which functions refuse arrays that earlier versions accept."""

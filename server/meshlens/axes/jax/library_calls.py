@@ -392,9 +392,10 @@ def _make_key(how: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Valu
         if sizes is None and count is not None and arrays.shape_of(count.value) != ():
             # The number may be a shape.
             return Data(labels | {"keys"})
+        sizes = sizes or (None,)
         is_typed = bool(args) and _is_typed(args[0].value)
         # The last axis of a raw key holds its words.
-        return Data(labels | {"keys"}, (sizes or (None,)) if is_typed else (*(sizes or (None,)), None))
+        return Data(labels | {"keys"}, sizes if is_typed else (*sizes, None))
     first = args[0].value if how == "folded" and args else None
     if isinstance(first, Data) and "keys" not in first.labels:
         return Data(labels | {"key"}, first.shape, first.made_by)

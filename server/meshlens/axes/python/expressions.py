@@ -128,6 +128,8 @@ def _name(run: Run, node: Name, frame: Frame, ctx: Context) -> Value:
     return UNKNOWN
 
 
+_ONE_WORD = Const(1)
+"""The number of words on a command line that holds only the program."""
 _AFTER_THE_PROGRAM = Seq("slice", (Const(1), Const(None), Const(None)))
 
 
@@ -268,16 +270,21 @@ def _dict(run: Run, node: DictDisplay, frame: Frame, ctx: Context) -> Value:
     return Dict(tuple(items.items()), is_open)
 
 
-def _asks_for_argument(run: Run, test: Expression, frame: Frame, ctx: Context) -> bool:
-    """Returns whether a test such as `len(sys.argv) > 1` asks if there is an argument on the command line."""
-    if not isinstance(test, Comparison) or test.operators not in ((">",), (">=",)):
+def _truth_without_arguments(run: Run, test: Expression, frame: Frame, ctx: Context) -> bool | None:
+    """Returns the outcome of a test such as `len(sys.argv) > 1` if the command line is empty; None for other tests."""
+    if not isinstance(test, Comparison):
+        return None
+    items = [
+        _ONE_WORD if _counts_words(run, item, frame, ctx) else evaluate(run, item, frame, ctx) for item in test.operands
+    ]
+    return conditions.compare(test.operators, items) if any(item is _ONE_WORD for item in items) else None
+
+
+def _counts_words(run: Run, node: Expression, frame: Frame, ctx: Context) -> bool:
+    """Returns whether an expression is `len(sys.argv)`."""
+    if not isinstance(node, Call) or not isinstance(node.callee, Name) or node.callee.name != "len":
         return False
-    count, limit = test.operands
-    if not isinstance(count, Call) or not isinstance(count.callee, Name) or count.callee.name != "len":
-        return False
-    if not isinstance(limit, Constant) or type(limit.value) is not int or limit.value < len(test.operators[0]):
-        return False
-    return len(count.arguments) == 1 and evaluate(run, count.arguments[0].value, frame, ctx) == Ext(ARGUMENTS)
+    return len(node.arguments) == 1 and evaluate(run, node.arguments[0].value, frame, ctx) == Ext(ARGUMENTS)
 
 
 def _if_expression(run: Run, node: IfExpression, frame: Frame, ctx: Context) -> Value:
@@ -285,10 +292,10 @@ def _if_expression(run: Run, node: IfExpression, frame: Frame, ctx: Context) -> 
     value = evaluate(run, test, frame, ctx)
     truth = conditions.truth(value)
     traced.note_condition(run, value, test, frame, ctx)
+    if truth is None and run.world.by_default:
+        truth = _truth_without_arguments(run, test, frame, ctx)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
-    if run.world.by_default and _asks_for_argument(run, test, frame, ctx):
-        return evaluate(run, otherwise, frame, ctx)
     note_traced(run, value, site_of(frame, test), ctx)
     said, before = words.said_by(test), dict(frame.vars)
     inner = ctx.under_condition(ctx.guarded or said.axes)

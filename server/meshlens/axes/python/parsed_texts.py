@@ -11,6 +11,8 @@ _OF_YAML = frozenset({"yaml.safe_load", "yaml.load", "yaml.full_load"})
 PARSERS = frozenset({"json.loads", "tomllib.loads", "tomli.loads"}) | _OF_YAML
 _MOST_CHARACTERS = 20_000
 _NOTHING = Const(None)
+_CHARACTERS_AS_A_STATEMENT = 4
+"""How many characters of YAML take about as long as a statement."""
 
 
 def parsed(run: Run, name: str, text: Value) -> Value:
@@ -24,6 +26,7 @@ def parsed(run: Run, name: str, text: Value) -> Value:
     if not isinstance(text, Const) or type(text.value) is not str or len(text.value) > _MOST_CHARACTERS:
         return UNKNOWN
     if name in _OF_YAML:
+        run.work += len(text.value) // _CHARACTERS_AS_A_STATEMENT
         return _value(run.world.parse_yaml(text.value), UNKNOWN)
     if name != "json.loads":
         return _value(run.world.parse_toml(text.value) or UNKNOWN)
