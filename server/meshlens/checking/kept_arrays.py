@@ -438,18 +438,11 @@ class _Paths:
         return states
 
     def _statement(self, statement: Node, frame: _Frame, state: _State) -> list[_State]:
-        if isinstance(statement, Assign):
-            states = self._expression(statement.value, frame, state, is_read=False)
-            for one in states:
-                for target in statement.targets:
-                    self._assign(target, statement.value, self._value(statement.value, frame, one), frame, one)
-            return states
-        if isinstance(statement, AnnAssign) and statement.value is not None:
-            states = self._expression(statement.value, frame, state, is_read=False)
-            for one in states:
-                value = self._value(statement.value, frame, one)
-                self._assign(statement.target, statement.value, value, frame, one)
-            return states
+        if isinstance(statement, (Assign, AnnAssign)) and statement.value is not None:
+            value = statement.value
+            targets = statement.targets if isinstance(statement, Assign) else (statement.target,)
+            states = self._expression(value, frame, state, is_read=False)
+            return [after for one in states for after in self._assign_all(targets, value, frame, one)]
         if isinstance(statement, AugAssign):
             states = self._expression(statement.value, frame, state)
             for one in states:
@@ -485,6 +478,21 @@ class _Paths:
             for target in statement.targets:
                 self._assign(target, target, self._new(), frame, state)
         return [state]
+
+    def _assign_all(self, targets: Sequence[Node], node: Node, frame: _Frame, state: _State) -> list[_State]:
+        """Returns the paths after the value of an expression is assigned; a choice of arrays is like a branch."""
+        if not isinstance(node, IfExpression) or (key_of(node.then) is None and key_of(node.otherwise) is None):
+            for target in targets:
+                self._assign(target, node, self._value(node, frame, state), frame, state)
+            return [state]
+        text = self._view.text(frame.site(node.test))
+        known = state.taken.get(text)
+        states: list[_State] = []
+        for is_taken in (True, False) if known is None else (known,):
+            path = state.fork()
+            path.taken[text] = is_taken
+            states += self._assign_all(targets, node.then if is_taken else node.otherwise, frame, path)
+        return states
 
     def _loop(self, loop: For | While, frame: _Frame, state: _State) -> list[_State]:
         head = loop.iterable if isinstance(loop, For) else loop.test

@@ -9,6 +9,8 @@ A variance or covariance needs the mean of all rows: if each device subtracts th
 leaves out the differences between the devices' means. Likewise, rows minus the mean of all rows must not be scaled by
 the variance of one device's rows. Means and variances are followed from one map to another, and through the code
 between them.
+The same holds for the logarithm of a sum of exponentials, as in a cross entropy whose classes are split: the sum must
+be over all devices before the logarithm is taken.
 A softmax, or a division by a mean or variance, along a dimension that is split normalizes each part by itself. It is
 reported if the result is summed over the devices, or, as a hint, if the map returns it.
 In a pipeline, each device sends its result on to the next stage. If all devices also write their results into an array
@@ -62,14 +64,17 @@ mapped = jax.shard_map(attend, mesh=mesh, in_specs=(P(), P("seq"), P("seq")), ou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.records import literal_name
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 
+_ELSEWHERE = "picked-elsewhere-summed"
 _MESSAGES = {
     "own-maxima-summed": (
         'each device subtracts the maximum of its own part along "{axis}" before the sum over all devices; '
@@ -79,7 +84,7 @@ _MESSAGES = {
         'each device adds an entry from its part along "{axis}" to the sum, even if the index is outside that part; '
         "use jnp.where to add 0 instead"
     ),
-    "picked-elsewhere-summed": (
+    _ELSEWHERE: (
         'each device picks an entry of its part along "{axis}", but the index depends on the device\'s place along '
         'another axis; use lax.axis_index("{axis}")'
     ),
@@ -103,6 +108,10 @@ _MESSAGES = {
         'each device takes the softmax of its own part along "{axis}", so its weights add up to 1; '
         "normalize by a sum over all devices instead"
     ),
+    "logarithms-reduced": (
+        'each device takes the logarithm of a sum over its own part along "{axis}" only; '
+        "sum over all devices first (lax.psum)"
+    ),
     "normalized-returned": (
         'each device normalizes along a dimension of which it has only a part along "{axis}"; '
         "reduce over all devices first"
@@ -118,7 +127,12 @@ _MESSAGES = {
 }
 """The messages, by the kind of the recorded use."""
 
-_SAID = {"scaled": "scales the rows here", "stacked": "stacked here", "returned": "returned here"}
+_SAID = {
+    "scaled": "scales the rows here",
+    "stacked": "stacked here",
+    "returned": "returned here",
+    "reduced": "reduced here",
+}
 """The text at the other place, by the first or last word of the kind."""
 
 _HINTS = frozenset(
@@ -146,5 +160,29 @@ def _summed(solution: Solution) -> dict[tuple[Site, str, str], Site]:
             context = use.context
             is_certain = context.sure and not context.guarded and not context.expected
             if use.kind in _MESSAGES and use.other is not None and is_certain:
-                found.setdefault((use.other, use.kind, use.axis), use.site)
+                place = _index_beside(solution, use.other, use.axis) if use.kind == _ELSEWHERE else use.other
+                found.setdefault((place, use.kind, use.axis), use.site)
+    return found
+
+
+def _index_beside(solution: Solution, place: Site, axis: str) -> Site:
+    """Returns the only `axis_index` along another axis in the function of a place; the place itself if there is none.
+
+    Args:
+        solution: the solution.
+        place: the lookup.
+        axis: the axis over which the table is split.
+    """
+    indices = solution.once_of_records("indices of devices", _indices)[place.path, place.block]
+    others = [site for site, names in indices.items() if axis not in names and None not in names]
+    return others[0] if len(others) == 1 else place
+
+
+def _indices(solution: Solution) -> Mapping[tuple[str, str], Mapping[Site, set[str | None]]]:
+    """Returns the calls of `axis_index` in each block, each with the names of its axes; None if one is unknown."""
+    found: defaultdict[tuple[str, str], defaultdict[Site, set[str | None]]] = defaultdict(lambda: defaultdict(set))
+    for records in solution.by_file.values():
+        for use in records.uses:
+            if use.kind == "axis_index":
+                found[use.call.path, use.call.block][use.call].add(literal_name(use.name))
     return found

@@ -6,7 +6,7 @@ the sum meaningful.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +45,9 @@ MEAN_OF_ALL = "mean-of-all"
 _MOMENT, _NORMALIZED, _SOFTENED = "moment-of-part", "normalized-here", "softened-here"
 """The kinds of labels of a mean or variance along an inner dimension that is split over devices, of what is divided by
 one, and of a softmax along such a dimension."""
+_BELOW_SHARED, _EXP_OF_PART, _PART_OF_SUM, _LOGARITHM = "below-shared", "exp-of-part", "part-of-sum", "log-of-part"
+"""The kinds of labels of columns minus a value reduced over the devices that have the others, of their exponentials, of
+the sum of these in each row, and of what is computed from the logarithm of such a sum."""
 _ADDED_TO_COPY, _WITH_SHARED = "added-to-copy", "with-shared"
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
@@ -63,7 +66,7 @@ _ARRANGED = frozenset(
     {
         *(_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED),
         *(CENTRED_BY_ALL, _SQUARED, _SPREAD, _OWN_SQUARED, OWN_VARIANCE, AVERAGED_VARIANCE, _WITH_SHARED),
-        *(_MOMENT, _NORMALIZED, _SOFTENED),
+        *(_MOMENT, _NORMALIZED, _SOFTENED, _BELOW_SHARED, _EXP_OF_PART, _PART_OF_SUM, _LOGARITHM),
     }
 )
 _VARIANCES = frozenset({_SPREAD, OWN_VARIANCE, AVERAGED_VARIANCE, _MOMENT})
@@ -73,16 +76,19 @@ _MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED, _NORMALIZED,
 _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("astype expand_dims squeeze reshape ravel stop_gradient".split(), _ARRANGED),
     **dict.fromkeys("swapaxes transpose moveaxis".split(), _ARRANGED),
-    **dict.fromkeys(("sum", "segment_sum"), _ADDED_UP),
-    "take": frozenset({_MAXIMUM}),
-    **dict.fromkeys("dot matmul einsum dot_general tensordot where".split(), _MULTIPLIED),
-    **dict.fromkeys("square abs multiply power".split(), frozenset({_CENTRED})),
+    **dict.fromkeys(("sum", "segment_sum"), _ADDED_UP | {_LOGARITHM}),
+    **dict.fromkeys("mean average take_along_axis negative -".split(), frozenset({_LOGARITHM})),
+    "take": frozenset({_MAXIMUM, _LOGARITHM}),
+    **dict.fromkeys("dot matmul einsum dot_general tensordot".split(), _MULTIPLIED),
+    "where": _MULTIPLIED | {_EXP_OF_PART, _LOGARITHM},
+    **dict.fromkeys("square abs multiply power".split(), frozenset({_CENTRED, _LOGARITHM})),
     "@": _MULTIPLIED,
     # The weights of a softmax may be scaled so that those of all devices add up to 1.
-    "*": frozenset({_CENTRED, _PICKED_ELSEWHERE, _NORMALIZED}),
-    "**": _VARIANCES | {_CENTRED},
-    **dict.fromkeys(("sqrt", "rsqrt", "maximum", "clip", "reciprocal"), _VARIANCES),
-    "+": _VARIANCES | {_NORMALIZED},
+    "*": frozenset({_CENTRED, _PICKED_ELSEWHERE, _NORMALIZED, _LOGARITHM}),
+    "**": _VARIANCES | {_CENTRED, _LOGARITHM},
+    **dict.fromkeys(("sqrt", "rsqrt", "clip", "reciprocal"), _VARIANCES),
+    "maximum": _VARIANCES | {_PART_OF_SUM},
+    "+": _VARIANCES | {_NORMALIZED, _PART_OF_SUM, _LOGARITHM},
 }
 """For functions, methods and operators, the kinds of labels that their results keep."""
 
@@ -92,7 +98,16 @@ _SLICE = "jax.lax.dynamic_slice_in_dim"
 _PRODUCTS = frozenset({"dot", "matmul"})
 _SPREADS = frozenset({"std", "var"})
 _AVERAGES = _SPREADS | {"mean"}
-_CONCERNED = frozenset({*_KEEP, *_MAXIMA, *_LOOK_UP, *_SPREADS, "exp", "mean", "softmax", "dynamic_slice_in_dim"})
+_SOFT = {
+    "log_softmax": (("x", "axis"), Const(-1)),
+    "logsumexp": (("a", "axis"), Const(None)),
+    "softmax_cross_entropy": (("logits", "labels", "axis"), Const(-1)),
+    "softmax_cross_entropy_with_integer_labels": (("logits", "labels", "axis"), Const(-1)),
+}
+"""Functions that take the logarithm of a sum of exponentials: the parameters up to `axis`, and its default."""
+_CONCERNED = frozenset(
+    {*_KEEP, *_MAXIMA, *_LOOK_UP, *_SPREADS, *_SOFT, "exp", "log", "mean", "softmax", "dynamic_slice_in_dim"}
+)
 _OF_PARTS = frozenset({ROWS, COLUMNS})
 _WHOLE_ROWS = frozenset({ROWS, ROW, COLUMNS})
 
@@ -119,6 +134,9 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
         labels.update((_MAXIMUM, axis) for axis, along in found.over.axes if _is_of_part(along.truth))
     elif short == "exp" and args:
         labels.update((_EXPONENTIAL, axis, site) for _, axis in of_kinds(own, _BELOW))
+        labels.update((_EXP_OF_PART, axis) for _, axis in of_kinds(own, _BELOW_SHARED))
+    elif short == "log":
+        labels.update((_LOGARITHM, axis, site) for _, axis in of_kinds(own, _PART_OF_SUM))
     elif short == "square" or (short == "abs" and of_kinds(own, _SQUARED)):
         labels.update((_SQUARED, axis) for _, axis in of_kinds(own, CENTRED_BY_ALL, _SQUARED))
         labels.update((_OWN_SQUARED, axis) for _, axis, *_ in of_kinds(own, _CENTRED, _OWN_SQUARED))
@@ -127,6 +145,8 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     elif short in ("mean", "sum"):
         squared = [label for label in of_kinds(own, _SQUARED, _OWN_SQUARED) if _is_over_rows(args, found, label[1])]
         labels.update((_SPREAD if kind == _SQUARED else OWN_VARIANCE, axis, site) for kind, axis in squared)
+        of_columns = [axis for _, axis in of_kinds(own, _EXP_OF_PART) if short == "sum"]
+        labels.update((_PART_OF_SUM, axis) for axis in of_columns if _is_of_part(found.over.over(axis).truth))
     elif short in _SPREADS and args:
         split = [axis for axis, _ in variation_of(args[0].value).axes]
         over_rows = [axis for axis in split if _is_over_rows(args, found, axis)]
@@ -134,11 +154,13 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     elif short == "einsum":
         labels.update(_kept_apart(args))
     elif short == "softmax":
-        labels.update((_SOFTENED, axis, site) for axis in _split_within(args, Const(-1)))
+        labels.update((_SOFTENED, axis, site) for axis in _split_within(args, ("x", "axis"), Const(-1)))
+    elif short in _SOFT and args:
+        labels.update((_LOGARITHM, axis, site) for axis in _split_within(args, *_SOFT[short]))
     elif short in _PRODUCTS and len(args) == 2:
         labels.update(_own_products(args[1].value))
     if short in _AVERAGES:
-        labels.update((_MOMENT, axis, site) for axis in _split_within(args, Const(None)))
+        labels.update((_MOMENT, axis, site) for axis in _split_within(args, ("a", "axis"), Const(None)))
     elif short in _LOOK_UP and len(args) > 1 and not any(arg.label in ("mode", "fill_value") for arg in args):
         labels.update(_lookups(args[0].value, args[1].value, site))
     return replace(found, labels=found.labels | labels) if labels else found
@@ -159,7 +181,8 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
         scaled = _normalized(left, right) | _normalized(right, left) if operator == "*" else NONE
         return kept(operator, labels) | squares | scaled
     if operator == "/":
-        return kept("reciprocal", labels[1:]).union(of_kinds(labels[0], _NORMALIZED)) | _normalized(left, right)
+        divided = of_kinds(labels[0], _NORMALIZED, _LOGARITHM)
+        return kept("reciprocal", labels[1:]).union(divided) | _normalized(left, right)
     if operator != "-":
         return kept(operator, labels)
     below = {(_BELOW, axis) for _, axis in of_kinds(labels[1], _MAXIMUM)}
@@ -167,7 +190,10 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     own = [axis for axis, along in mean.axes if along.truth == MEAN and above.over(axis).truth == ROWS]
     reduced = [label[1] for label in of_kinds(labels[1], "over", MEAN_OF_ALL)]
     by_all = [axis for axis in reduced if _differs(left, above.over(axis).truth)]
-    return frozenset({*below, *[(_CENTRED, axis, site) for axis in own], *[(CENTRED_BY_ALL, axis) for axis in by_all]})
+    distances = {*[(_CENTRED, axis, site) for axis in own], *[(CENTRED_BY_ALL, axis) for axis in by_all]}
+    columns = {axis for axis, along in above.axes if along.truth == COLUMNS and is_same(mean.over(axis).truth)}
+    shared = {(_BELOW_SHARED, label[1]) for label in of_kinds(labels[1], "reduced-at") if label[1] in columns}
+    return frozenset({*below, *distances, *shared, *kept(operator, labels)})
 
 
 def _own_products(right: Value) -> frozenset[Any]:
@@ -183,7 +209,8 @@ def _plus(own: Value, other: Value) -> frozenset[Any]:
     if not found:
         return NONE
     over = variation_of(other)
-    return frozenset([label for label in found if label[0] == _NORMALIZED or is_given(over.over(label[1]).truth)])
+    always = (_NORMALIZED, _PART_OF_SUM, _LOGARITHM)
+    return frozenset([label for label in found if label[0] in always or is_given(over.over(label[1]).truth)])
 
 
 def _normalized(array: Value, scale: Value) -> frozenset[Any]:
@@ -212,12 +239,12 @@ def _kept_apart(args: tuple[Arg, ...]) -> frozenset[Any]:
     )
 
 
-def _split_within(args: tuple[Arg, ...], default: Value) -> list[str]:
+def _split_within(args: tuple[Arg, ...], parameters: tuple[str, ...], default: Value) -> list[str]:
     """Returns the axes over which the dimensions are split that a function works along."""
     split = _split_dimensions(args[0].value) if args else []
     if not split:
         return []
-    given = by_parameter(("a", "axis"), args).get("axis")
+    given = by_parameter(parameters, args).get("axis")
     along = given.value if given is not None else default
     if along == Const(None):
         return [axis for axis, _ in split]
@@ -271,6 +298,22 @@ def of_item(array: Data, index: Value, site: Site) -> frozenset[Any]:
     return frozenset([*moved, *_lookups(array, index, site)])
 
 
+def note_logarithms(run: Run, value: Value, names: Collection[str], site: Site, ctx: Context) -> None:
+    """Notes a sum or mean over the devices of the logarithms of sums that each device took over its part.
+
+    Args:
+        run: the run.
+        value: the reduced value.
+        names: the axes that it is reduced over.
+        site: the collective.
+        ctx: the context.
+    """
+    for one in _leaves(value):
+        for _, axis, place in of_kinds(labels_of(one), _LOGARITHM):
+            if axis in names and "of-gradient" not in labels_of(one):
+                run.records.gradient_uses.append(GradientUse("logarithms-reduced", site, place, ctx, axis))
+
+
 def note_parts(run: Run, value: Value, names: Collection[str], site: Site, ctx: Context) -> None:
     """Notes a sum over the devices of values that depend only on each device's part.
 
@@ -281,10 +324,19 @@ def note_parts(run: Run, value: Value, names: Collection[str], site: Site, ctx: 
         site: the collective.
         ctx: the context.
     """
+    for one in _leaves(value):
+        _note_part(run, one, names, site, ctx)
+
+
+def _leaves(value: Value) -> Iterator[Value]:
     if isinstance(value, (Seq, Dict)):
         for item in value.items:
-            note_parts(run, item[1] if isinstance(item, tuple) else item, names, site, ctx)
-        return
+            yield from _leaves(item[1] if isinstance(item, tuple) else item)
+    else:
+        yield value
+
+
+def _note_part(run: Run, value: Value, names: Collection[str], site: Site, ctx: Context) -> None:
     over = variation_of(value)
     for _, place in of_kinds(labels_of(value), _ADDED_TO_COPY):
         if all(is_same(over.over(name).truth) for name in names):

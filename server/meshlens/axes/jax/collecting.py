@@ -15,7 +15,7 @@ from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.mixing import note_sent, of_collective
 from meshlens.axes.data.noise import note_gathered, sharer_of
-from meshlens.axes.data.parts import OWN_INDEX, averaged, note_parts
+from meshlens.axes.data.parts import OWN_INDEX, averaged, note_logarithms, note_parts
 from meshlens.axes.data.pipelines import note_sent_on, note_summed
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.rings import note_hop, note_move
@@ -101,6 +101,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if row.name == "all_to_all":
         note_sent(run, value, found, names, ctx)
     if row.reduces in ("sum", "mean"):
+        note_logarithms(run, value, names, site, ctx)
         note_averaged(run, labels, names, site, ctx)
         note_repeats(run, call, value, names, row.reduces == "sum" and "axis_index_groups" not in found)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found

@@ -277,7 +277,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     if not call.ctx.env.maps or type(value) is not Data:
         return Seq("tuple", (value, value)) if name == TOP_K else value
     value = of_call(run, name, call.args, value, call.site, call.ctx)
-    if name.startswith("jax."):
+    if name.startswith(("jax.", "optax.")):
         value = of_part(run, name, call.args, value, call.site, call.ctx)
         edge = follow_edges(run, name, call.args, call.site, call.ctx) | written(run, name, call.args, call.site)
         value = replace(value, labels=value.labels | edge) if edge else value

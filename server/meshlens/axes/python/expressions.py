@@ -11,7 +11,7 @@ from meshlens.axes.data import arrays, coordinates, corners, fillers, moments, n
 from meshlens.axes.data.exchanges import of_comparison
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here, stepped_alike
 from meshlens.axes.data.halos import edge_of
-from meshlens.axes.data.parts import of_item
+from meshlens.axes.data.parts import kept, of_item
 from meshlens.axes.data.pipelines import at_own_place, part_of_held
 from meshlens.axes.data.positions import note_compared_index, note_picked, note_traced
 from meshlens.axes.data.shapes import on_line
@@ -358,7 +358,7 @@ def _unary(run: Run, node: UnaryOperation, frame: Frame, ctx: Context) -> Value:
     labels = travelling(labels_of(value)) | (labels_of(value) & _KEPT_BY_SIGN)
     is_array = is_array or TRACED in labels
     if ctx.env.maps:
-        labels |= coordinates.unchanged(value)
+        labels |= coordinates.unchanged(value) | kept("negative", (labels_of(value),))
     result = Data(labels, arrays.shape_of(value), None, is_array, over)
     if node.operator != "-" or not is_typed(value):
         return result
