@@ -68,7 +68,8 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
     if isinstance(result, Data) and annotates(made):
         return replace(result, made_by=made.dotted)
     if isinstance(result, Data) and made.dotted.startswith(_LAYERS):
-        labels = result.labels | run.given_parameters.labels if run.given_parameters is not None else result.labels
+        given = run.given_parameters
+        labels = result.labels | given.summary.labels if given is not None else result.labels
         return replace(result, labels=labels, shape=shape_of_layer(made, args), over=of_layer(run, made, result, args))
     return result
 
@@ -102,7 +103,7 @@ def of_layer(run: Run, made: Made, result: Value, args: tuple[Arg, ...]) -> Vari
     over = _of_layer(made, result, args)
     if made.dotted.startswith(_HIDE_PARAMETERS):
         return across(transfer.with_parameters, over, ANYTHING)
-    return across(transfer.with_parameters, over, run.given_parameters.over) if run.given_parameters else over
+    return across(transfer.with_parameters, over, run.given_parameters.summary.over) if run.given_parameters else over
 
 
 def _of_layer(made: Made, result: Value, args: tuple[Arg, ...]) -> Variation:

@@ -155,12 +155,12 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
         )
         return Seq(value.kind, items, value.open)
     if isinstance(value, Dict):
-        given_entries = dict(entry.items) if isinstance(entry, Dict) and not entry.open else {}
+        given_entries = dict(entry.items) if isinstance(entry, Dict) else {}
         pairs: list[tuple[Any, Value]] = []
         for key, item in value.items:
             own = given_entries.pop(key, entry)
             pairs.append((key, _enter(run, binder, place, item, own, depth)))
-        if value.open:
+        if value.open and isinstance(entry, Dict) and not entry.open:
             # A dictionary with other keys than the specs raises an error.
             pairs += [(key, _enter(run, binder, place, UNKNOWN, own, depth)) for key, own in given_entries.items()]
         return Dict(tuple(pairs), value.open)

@@ -14,6 +14,7 @@ from meshlens.axes.domain.values import (
     Class,
     Const,
     Data,
+    Dict,
     Ext,
     Function,
     Instance,
@@ -29,6 +30,7 @@ from meshlens.axes.domain.values import Bound as BoundMethod
 from meshlens.axes.jax.compiled_calls import hashed, note_donated
 from meshlens.axes.jax.mapped_values import (
     adds_up,
+    axis_of,
     entering,
     has_entry_for_each,
     is_static_place,
@@ -39,6 +41,7 @@ from meshlens.axes.jax.mapped_values import (
 )
 from meshlens.axes.jax.meshes import grid_names, mesh_for_specs, mesh_names, with_mesh_in_force
 from meshlens.axes.jax.naming import by_parameter, names_in, underlying, value_of
+from meshlens.axes.jax.parameter_trees import with_leaves
 from meshlens.axes.jax.traced import arguments_of_map
 from meshlens.axes.python.outside import axes_of, from_outside
 from meshlens.axes.runs.context import AxisEnv, Bound, Context, Step
@@ -181,9 +184,10 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     binder = with_mesh_in_force(mapped.binder, mesh_for_specs(run, ctx))
     run.called.add(binder.site)
     fits = has_entry_for_each(binder, args)
+    by_leaf = [_by_leaf(run, binder, place, call) if fits else arg for place, arg in enumerate(args)]
     inner_args = tuple(
-        Arg(arg.label, entering(run, binder, place, arg) if fits else UNKNOWN, arg.whole, arg.site)
-        for place, arg in enumerate(args)
+        Arg(arg.label, entering(run, binder, place, own) if fits else UNKNOWN, arg.whole, arg.site)
+        for place, (arg, own) in enumerate(zip(args, by_leaf, strict=True))
     )
     inner_args = arguments_of_map(binder, args, inner_args, site) if fits else inner_args
     returned = run_operand(run, binder, inner_args, site, ctx)
@@ -234,6 +238,15 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
         note_laid_out(run, given.value, result, inner)
     del run.ambient[ambient:]
     return result
+
+
+def _by_leaf(run: Run, binder: Binder, place: int, call: Invocation) -> Arg:
+    """Returns an argument of a map; a model's parameters get their leaves if the specs name them."""
+    arg = call.args[place]
+    entry = axis_of(binder, place, arg.label)
+    if not isinstance(entry, Dict) or not isinstance(arg.value, Data):
+        return arg
+    return replace(arg, value=with_leaves(run, arg.value, call))
 
 
 def _as_tree(run: Run, arg: Arg) -> Arg:

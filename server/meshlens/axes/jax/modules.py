@@ -26,6 +26,7 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
+from meshlens.axes.jax.given_parameters import given_leaf, given_to
 from meshlens.axes.jax.module_methods import transformed
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.parameter_trees import note_parameter, of_init
@@ -34,6 +35,7 @@ from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import MADE_LATER, MERGED_ARRAYS, attributes_of, set_attribute
 from meshlens.axes.runs.invocation import Invocation
+from meshlens.axes.runs.parameter_scopes import GivenParameters
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import consumer
 
@@ -71,7 +73,11 @@ def _parameter(run: Run, receiver: Instance, call: Invocation) -> Value:
     shape = sizes(found["shape"].value) if is_known and "shape" in found else None
     if "name" in found:
         note_parameter(run, receiver, found["name"].value, shape, call.ctx)
-    return replace(made, shape=shape, over=run.given_parameters.over if run.given_parameters is not None else made.over)
+    given = run.given_parameters
+    own = given_leaf(given, receiver, found["name"].value) if given is not None and "name" in found else None
+    if own is not None:
+        return replace(own, shape=shape) if shape is not None else own
+    return replace(made, shape=shape, over=given.summary.over if given is not None else made.over)
 
 
 def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Value:
@@ -85,13 +91,14 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
     elif not isinstance(method, (Data, Const)):
         target = method if isinstance(method, Bound) else Bound(receiver, method)
     if name == "apply":
-        outer, run.given_parameters = run.given_parameters, _given_parameters(args)
+        outer, run.given_parameters = run.given_parameters, _given_parameters(receiver, args)
+        is_known = run.given_parameters is not None and run.given_parameters.tree is not None
         value = run.invoke(call.inside(target, (*positional, *rest), ctx, "run"))
         run.given_parameters = outer
         mutable = next((arg.value for arg in args if arg.label == "mutable"), Const(False))
         is_plain = isinstance(mutable, Const) and mutable.value is False
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
-        value = _given_out(value, labels, args)
+        value = _given_out(value, labels, () if is_known else args)
         return value if is_plain else Seq("tuple", (value, _state_after(value, labels, args)))
     given = (*positional, *rest)
     run.invoke(call.inside(target, given, ctx._replace(skip=True), "run"))
@@ -99,17 +106,24 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
     return Data(frozenset({"fresh"}) | (of_init(receiver, given) if is_plain_init else frozenset()))
 
 
-def _given_parameters(args: tuple[Arg, ...]) -> Data | None:
-    """Returns the variables that are passed to `apply`, as one value; None if they are not its first argument."""
+def _given_parameters(model: Instance, args: tuple[Arg, ...]) -> GivenParameters | None:
+    """Returns the variables that are passed to `apply`; None if they are not its first argument."""
     if not args or args[0].label not in (None, "variables"):
         return None
     found = tuple(variations_in(args[0].value))
     of_maps = frozenset(of_kinds(labels_of(args[0].value), "argument"))
-    return Data(of_maps, over=reduce(variation.joined, found)) if found else None
+    summary = Data(of_maps, over=reduce(variation.joined, found)) if found else None
+    return given_to(model, args[0].value, summary) if summary is not None else None
 
 
 def _given_out(value: Value, labels: frozenset[Any], args: tuple[Arg, ...]) -> Value:
-    """Returns what `apply` returns, given the result of the module's own method."""
+    """Returns what `apply` returns.
+
+    Args:
+        value: the result of the module's own method.
+        labels: the labels of the arguments.
+        args: the arguments, if the result may depend on parameters in ways that were not seen.
+    """
     if isinstance(value, Seq):
         return value
     over = of_network(value, args)

@@ -284,7 +284,7 @@ def _collected(run: Run, model: Instance, args: tuple[Arg, ...], call: Invocatio
     """Returns the parameters of a linen model."""
     scope = ParameterScope(model, Budget())
     method = class_attribute(model.cls, "__call__")
-    if run.scope is None and method is not None and not _stacks(run, model):
+    if run.scope is None and method is not None and not stacks(run, model):
         _run_apart(run, scope, call, Bound(model, method), args)
     return scope
 
@@ -323,8 +323,8 @@ def inside(run: Run, receiver: Value, call: Invocation, invoke: Callable[[], Val
         return invoke()
     if isinstance(scope.owner, Instance) and scope.owner.number == receiver.number:
         return invoke()
-    stacks = _stacks(run, receiver)
-    name = _name_in(run, scope, receiver, receiver.cls.name) if not call.ctx.conditional and not stacks else None
+    is_plain = not stacks(run, receiver) and not call.ctx.conditional
+    name = name_in(run, scope, receiver, receiver.cls.name) if is_plain else None
     if name is None:
         return UNKNOWN
     run.scope = scope.inside(name, receiver)
@@ -341,7 +341,7 @@ def note_layer(run: Run, layer: Made, args: tuple[Arg, ...], ctx: Context) -> No
     created = parameters_of_layer(layer, args) if scope is not None and not ctx.conditional else {}
     if scope is None or not created or not canonical(layer.dotted).startswith("flax.linen."):
         return
-    name = _name_in(run, scope, layer, canonical(layer.dotted).rsplit(".", 1)[-1])
+    name = name_in(run, scope, layer, canonical(layer.dotted).rsplit(".", 1)[-1])
     if name is None:
         return
     for path, shape in created.items():
@@ -360,7 +360,7 @@ def note_parameter(run: Run, receiver: Instance, name: Value, shape: Sizes | Non
         scope.leaves[name.value] = shape
 
 
-def _name_in(run: Run, scope: ParameterScope, module: Instance | Made, kind: str) -> str | None:
+def name_in(run: Run, scope: ParameterScope, module: Instance | Made, kind: str) -> str | None:
     """Returns the name of a module in the scope of the module that calls it; None if it is unknown."""
     known = scope.names.get(id(module))
     if known is not None:
@@ -395,7 +395,7 @@ def _members(name: str, held: Value) -> Iterator[tuple[str, Value]]:
         yield name, held
 
 
-def _stacks(run: Run, module: Instance) -> bool:
+def stacks(run: Run, module: Instance) -> bool:
     """Returns whether a module or those that it creates may be stacked, which gives their parameters another axis.
 
     Modules that a method stacks while parameters are collected are known; others are stacked by the class, its

@@ -28,7 +28,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.variation import ALIKE, ANYTHING, INVARIANT, SAME, Along, Variation, is_same, of
-from meshlens.axes.jax import parameter_trees
+from meshlens.axes.jax import given_parameters, parameter_trees
 from meshlens.axes.jax.externals import call_external
 from meshlens.axes.jax.libraries import call_made
 from meshlens.axes.jax.mapping import call_mapped
@@ -144,6 +144,8 @@ def _call_bound(run: Run, bound: Bound, call: Invocation) -> Value:
     inner = call.inside(bound.function, (receiver, *call.args), call.ctx, call.how)
     if run.scope is not None:
         return parameter_trees.inside(run, bound.receiver, call, lambda: invoke(run, inner))
+    if run.given_parameters is not None and run.given_parameters.names is not None:
+        return given_parameters.inside(run, bound.receiver, call, lambda: invoke(run, inner))
     return invoke(run, inner)
 
 

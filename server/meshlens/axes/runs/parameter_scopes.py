@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from meshlens.axes.domain.values import Value
+from meshlens.axes.domain.values import Data, Value
 
 _MOST_BODIES = 300
 """Maximum number of functions that are run to collect the parameters of one model."""
@@ -51,3 +51,18 @@ class ParameterScope:
         count = self.counts.get(kind, 0)
         self.counts[kind] = count + 1
         return f"{kind}_{count}"
+
+
+@dataclass(slots=True)
+class GivenParameters:
+    """The parameters that a running flax module was given.
+
+    Attributes:
+        summary: their variation, and which arguments of maps they depend on.
+        tree: the module's own parameters; None if they are unknown.
+        names: the scope in which the modules inside it get their names; None if the tree was unknown from the start.
+    """
+
+    summary: Data
+    tree: Value | None = None
+    names: ParameterScope | None = None

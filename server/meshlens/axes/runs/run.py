@@ -6,13 +6,13 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Function, Mapped, Module, Site, Value
+from meshlens.axes.domain.values import UNKNOWN, Class, Const, Dict, Function, Mapped, Module, Site, Value
 from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.dependence import worth_of
 from meshlens.axes.runs.frames import Current, Frame, Sites
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.ledger import Entry, Item, Key, Ledger, Ledgers
-from meshlens.axes.runs.parameter_scopes import ParameterScope
+from meshlens.axes.runs.parameter_scopes import GivenParameters, ParameterScope
 from meshlens.axes.runs.records import Records
 from meshlens.axes.worth.spending import (
     ALL,
@@ -233,8 +233,7 @@ class Run:
         ambient: meshes made current by `set_mesh`, innermost last; UNKNOWN for one that unseen code may have set.
         entered_meshes: meshes made current by `with mesh:`, innermost last.
         given_key: the key that a running haiku function was given, from which `next_rng_key` derives others.
-        given_parameters: the parameters that a running flax module was given: their variation, and which arguments of
-            maps they depend on.
+        given_parameters: the parameters that a running flax module was given.
         scope: the module whose parameters are being collected; None during the analysis itself.
         stacked: the classes of modules that flax stacks, as `flax.linen.scan` does.
         unclear_contexts: the number of enclosing `with` statements that may have made another mesh current.
@@ -302,7 +301,7 @@ class Run:
         self.ambient: list[Value] = []
         self.entered_meshes: list[Value] = []
         self.given_key: Value | None = None
-        self.given_parameters: Data | None = None
+        self.given_parameters: GivenParameters | None = None
         self.scope: ParameterScope | None = None
         self.stacked: set[Site] = set()
         self.unclear_contexts = 0

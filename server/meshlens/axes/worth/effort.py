@@ -784,7 +784,7 @@ def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Contex
         run.ambient[-1] if run.ambient else None,
         run.entered_meshes[-1] if run.entered_meshes else None,
         run.given_key,
-        run.given_parameters,
+        (given.summary, given.tree) if (given := run.given_parameters) is not None else None,
         tuple(run.scoped.items()) if run.scoped else None,
     )
     try:
