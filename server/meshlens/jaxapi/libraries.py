@@ -169,7 +169,11 @@ AS_ARRAY: frozenset[str] = frozenset(
 """Functions that return a copy of an array."""
 
 RANGES_OF_JAX: frozenset[str] = frozenset(
-    {f"jax.numpy.{name}" for name in ("arange", "linspace", "logspace", "geomspace", "array", "asarray")}
+    f"jax.numpy.{name}"
+    for name in (
+        "arange linspace logspace geomspace array asarray bfloat16 float16 float32 float64 "
+        "int8 int16 int32 int64 uint8 uint16 uint32 uint64"
+    ).split()
 )
 """Functions that return a JAX array of numbers if its shape is known."""
 

@@ -166,7 +166,9 @@ def _summed(solution: Solution) -> dict[tuple[Site, str, str], Site]:
 
 
 def _index_beside(solution: Solution, place: Site, axis: str) -> Site:
-    """Returns the only `axis_index` along another axis in the function of a place; the place itself if there is none.
+    """Returns the only `axis_index` along another axis that leads to a lookup; the lookup itself if there is none.
+
+    It is in the same function, or in a helper that this function calls.
 
     Args:
         solution: the solution.
@@ -179,10 +181,12 @@ def _index_beside(solution: Solution, place: Site, axis: str) -> Site:
 
 
 def _indices(solution: Solution) -> Mapping[tuple[str, str], Mapping[Site, set[str | None]]]:
-    """Returns the calls of `axis_index` in each block, each with the names of its axes; None if one is unknown."""
+    """Returns the calls of `axis_index` in each block or its helpers, with the names of their axes; None if unknown."""
     found: defaultdict[tuple[str, str], defaultdict[Site, set[str | None]]] = defaultdict(lambda: defaultdict(set))
     for records in solution.by_file.values():
         for use in records.uses:
             if use.kind == "axis_index":
-                found[use.call.path, use.call.block][use.call].add(literal_name(use.name))
+                calls = [step.site for step in use.context.route[-1:] if step.how == "call"]
+                for block in {(site.path, site.block) for site in (use.call, *calls)}:
+                    found[block][use.call].add(literal_name(use.name))
     return found

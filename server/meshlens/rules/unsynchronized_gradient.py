@@ -80,8 +80,10 @@ from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.places import axis_site, quoted
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain_uses
+from meshlens.facts.nodes import Call, Constant, FunctionDef, FunctionShape
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.solving.solution import Solution
+from meshlens.project.trees import walk
 from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import name_of_module
 from meshlens.rules.helpers.reductions import REDUCTIONS, has, in_own_optimizer, reductions_of, unchecked_map
@@ -193,7 +195,8 @@ def _apart(solution: Solution) -> dict[tuple[Site, str], tuple[Binder, Site, boo
                 binder = _binder_of(axis, binders)
                 gradients = _reduced_gradients(solution, binder, axis) if binder is not None else None
                 if binder is not None and gradients is not None and (step, axis) not in found:
-                    found.setdefault((site, axis), (site, binder, gradients, False))
+                    place = step if _leaves_axis_out(solution, site, step) else site
+                    found.setdefault((place, axis), (site, binder, gradients, False))
     uses = (use for records in solution.by_file.values() for use in records.gradient_uses) if found else ()
     combined = {(use.other, use.axis) for use in uses if use.kind == COMBINED}
     return {
@@ -201,6 +204,29 @@ def _apart(solution: Solution) -> dict[tuple[Site, str], tuple[Binder, Site, boo
         for (place, axis), (site, binder, fellow, is_average) in found.items()
         if (site, axis) not in combined
     }
+
+
+def _leaves_axis_out(solution: Solution, site: Site, step: Site) -> bool:
+    """Returns whether a call passes nothing for a parameter of the called function that is an axis and may be None.
+
+    Args:
+        solution: the solution.
+        site: a place in the function.
+        step: the call.
+    """
+    function = solution.facts[site.path].blocks[site.block].shape
+    around = solution.facts[step.path].blocks[step.block].shape
+    nodes = walk(around) if not isinstance(around, FunctionShape) else ()
+    call = next((node for node in nodes if isinstance(node, Call) and node.site == step.index), None)
+    if not isinstance(function, FunctionDef) or call is None or any(one.label in ("*", "**") for one in call.arguments):
+        return False
+    given = {one.label for one in call.arguments}
+    count = len([one for one in call.arguments if one.label is None])
+    return any(
+        "axis" in one.name and isinstance(one.default, Constant) and one.default.value is None
+        for one in function.function.parameters[count:]
+        if one.name not in given
+    )
 
 
 def _binder_of(axis: str, binders: tuple[Binder, ...]) -> Binder | None:

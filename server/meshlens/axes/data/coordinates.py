@@ -260,9 +260,9 @@ def _split_sizes(size: Value, ctx: Context) -> list[tuple[str, Site, bool]]:
     """Returns the axes over which the dimension is split whose size a number is, and where the size was taken."""
     if not isinstance(size, Const):
         return [(axis, site, True) for _, axis, site in of_kinds(labels_of(size), PART_SIZE)]
-    if size.part is None:
+    if size.part is None or size.part.is_less:
         return []
-    read, axes, count = size.part
+    read, axes, count, _ = size.part
     counted = [axis for axis in ctx.env.names if size_along(ctx.env, axis) == count] if count is not None else []
     return [*[(axis, read, True) for axis in axes], *[(axis, read, False) for axis in counted]]
 

@@ -90,6 +90,16 @@ def _fills_with_ones(args: tuple[Arg, ...]) -> bool:
     return mode is not None and isinstance(mode.value, Const) and mode.value.value in _REPEAT
 
 
+def combined(left: Value, right: Value) -> frozenset[Any]:
+    """Returns the labels of an elementwise operation's result that has a filled array as an operand."""
+    return frozenset([*of_kinds(labels_of(left), _FILLED), *of_kinds(labels_of(right), _FILLED)])
+
+
+def is_filled(value: Value) -> bool:
+    """Returns whether an array was filled up, or tells such rows from the others."""
+    return bool(of_kinds(labels_of(value), _FILLED, _MASK))
+
+
 def masked(left: Value, right: Value, site: Site) -> frozenset[Any]:
     """Returns the label of a product with weights that are 0 for the rows that fill up a batch."""
     is_masked = of_kinds(labels_of(left), _MASK) or of_kinds(labels_of(right), _MASK)

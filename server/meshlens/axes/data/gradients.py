@@ -11,8 +11,8 @@ from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.domain.axis_sizes import counts_along, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, PASSED_ON, of_kinds
-from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
+from meshlens.axes.domain.labels import NONE, PASSED_ON, QUOTIENT_HERE, SUM_HERE, of_kinds
+from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Part, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
     APART,
@@ -280,6 +280,20 @@ def own_mean(left: Value, right: Value) -> frozenset[Any]:
     return frozenset([(OWN_MEAN, axis) for axis, along in variation_of(right).axes if is_apart(along.truth)])
 
 
+def quotient_here(left: Value, right: Value) -> frozenset[Any]:
+    """Returns the labels of `left / right` if both are sums that each device takes over data of its own."""
+    if not of_kinds(labels_of(left), SUM_HERE) or not of_kinds(labels_of(right), SUM_HERE):
+        return NONE
+    above, below = variation_of(left), variation_of(right)
+    return frozenset(
+        [
+            (QUOTIENT_HERE, axis)
+            for axis, along in below.axes
+            if along.typed == VARYING == above.over(axis).typed and is_apart(along.truth)
+        ]
+    )
+
+
 def _summed_over_fewer(left: Value, right: Value, axis: str) -> Site | None:
     """Returns where the divisor of a total was summed, if the divisor varies over an axis not included in that sum."""
     above, below = _sums(left), _sums(right)
@@ -299,6 +313,18 @@ def rows_here(array: Value, site: Site) -> Data | None:
     """Returns the number of rows on one device, labeled with the place that reads it; None if no rows are split."""
     split = [axis for axis, along in variation_of(array).axes if along.truth == ROWS]
     return replace(STATIC, labels=frozenset([(_ROWS_HERE, axis, site) for axis in split])) if split else None
+
+
+def one_less(operator: str, left: Value, right: Value) -> Part | None:
+    """Returns where the number of a device's rows was read if `left operator right` is one less; None if it is not."""
+    if operator != "-" or right != Const(1) or not isinstance(left, Const) or left.part is None or not left.part.axes:
+        return None
+    return left.part._replace(is_less=True)
+
+
+def rows_less_one(operator: str, left: Value, right: Value) -> frozenset[Any]:
+    """Returns the labels of `left operator right` if it is the number of a device's rows minus 1."""
+    return frozenset(of_kinds(labels_of(left), _ROWS_HERE)) if operator == "-" and right == Const(1) else NONE
 
 
 def _sized_at(value: Value, axis: str) -> Site | None:

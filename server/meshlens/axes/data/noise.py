@@ -169,10 +169,10 @@ def of_folding(number: Value, site: Site, ctx: Context) -> frozenset[Any]:
     return frozenset([(_FOLDED, site, axis) for axis in axes_of(binder) if is_different(over.over(axis).truth)])
 
 
-def is_alike(key: Value, ctx: Context) -> bool:
-    """Returns whether a key is the same on every device, or differs only between processes that have several."""
-    labels = labels_of(key)
-    return is_shared(key, ctx) or ("varying" not in labels and bool(of_kinds(labels, OF_PROCESS)) and on_devices(ctx))
+def is_alike(value: Value, ctx: Context) -> bool:
+    """Returns whether a value is the same on every device, or differs only between processes that have several."""
+    labels = labels_of(value)
+    return is_shared(value, ctx) or ("varying" not in labels and bool(of_kinds(labels, OF_PROCESS)) and on_devices(ctx))
 
 
 def maker_of(labels: frozenset[Any]) -> Site | None:
@@ -293,12 +293,15 @@ def _note_beside(run: Run, labels: frozenset[Any], axis: str, ctx: Context) -> N
 
 
 def note_gathered(run: Run, value: Value, names: tuple[str, ...], ctx: Context) -> None:
-    """Notes an `all_gather` over an axis along which a device's numbers are the same, but not along other axes."""
+    """Notes an `all_gather` of numbers that were drawn with a key that several devices along its axes share."""
     if isinstance(value, (Seq, Dict)):
         for item in value.items:
             note_gathered(run, item[1] if isinstance(item, tuple) else item, names, ctx)
         return
     labels, over = labels_of(value), variation_of(value)
+    if is_alike(value, ctx) and names == ctx.env.names:
+        for _, call, key in of_kinds(labels, "drawn"):
+            run.records.random_uses.append(RandomUse(call, key, labels, ctx, "laid", made=sharer_of(labels)))
     if "mean" in labels or not of_kinds(labels, _ALONG):
         return
     for axis in names:

@@ -10,7 +10,7 @@ from meshlens.axes.data.contractions import einsum_terms
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.axis_sizes import counts_along, counts_devices
 from meshlens.axes.domain.joining import variation_of, variations_in
-from meshlens.axes.domain.labels import NONE
+from meshlens.axes.domain.labels import NONE, SUM_HERE
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
@@ -173,11 +173,13 @@ def of_method(receiver: Data, name: str, args: tuple[Arg, ...], site: object = N
 
 
 def counted(over: Variation, site: Site) -> frozenset[Any]:
-    """Returns the label of a sum over each device's own rows, or over other data of its own; none for any other sum."""
+    """Returns the labels of a sum that a device takes over its own rows, or over other data of its own."""
     if any(along.truth == SUM for _, along in over.axes):
-        return NONE | {("counted", site)}
+        return NONE | {("counted", site), (SUM_HERE,)}
     is_own = any(is_apart(along.truth) and along.typed == VARYING for _, along in over.axes)
-    return NONE | {("own-sum", site)} if is_own else NONE
+    if is_own:
+        return NONE | {("own-sum", site), (SUM_HERE,)}
+    return NONE | {(SUM_HERE,)} if any(along.typed == VARYING for _, along in over.axes) else NONE
 
 
 def of_all(values: Iterable[Value]) -> Variation:

@@ -14,7 +14,7 @@ from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.contractions import einsum_terms
 from meshlens.axes.data.mixing import of_reshape
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, OWN_PRODUCT, SPLIT_ALONG, of_kinds
+from meshlens.axes.domain.labels import NONE, OWN_PRODUCT, SPLIT_ALONG, SUM_HERE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     APART,
@@ -69,6 +69,8 @@ _ARRANGED = frozenset(
         *(_MOMENT, _NORMALIZED, _SOFTENED, _BELOW_SHARED, _EXP_OF_PART, _PART_OF_SUM, _LOGARITHM),
     }
 )
+_BOUNDED = frozenset({SUM_HERE})
+"""The kinds of labels that a value keeps if a small number is added, or if it is bounded from below."""
 _VARIANCES = frozenset({_SPREAD, OWN_VARIANCE, AVERAGED_VARIANCE, _MOMENT})
 _ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
 # A mask that zeroes the entries of other devices does not help if the index counts along another axis.
@@ -86,8 +88,9 @@ _KEEP: dict[str, frozenset[str]] = {
     # The weights of a softmax may be scaled so that those of all devices add up to 1.
     "*": frozenset({_CENTRED, _PICKED_ELSEWHERE, _NORMALIZED, _LOGARITHM}),
     "**": _VARIANCES | {_CENTRED, _LOGARITHM},
-    **dict.fromkeys(("sqrt", "rsqrt", "clip", "reciprocal"), _VARIANCES),
-    "maximum": _VARIANCES | {_PART_OF_SUM},
+    **dict.fromkeys(("sqrt", "rsqrt", "reciprocal"), _VARIANCES),
+    "clip": _VARIANCES | _BOUNDED,
+    "maximum": _VARIANCES | _BOUNDED | {_PART_OF_SUM},
     "+": _VARIANCES | {_NORMALIZED, _PART_OF_SUM, _LOGARITHM},
 }
 """For functions, methods and operators, the kinds of labels that their results keep."""
@@ -206,10 +209,12 @@ def _own_products(right: Value) -> frozenset[Any]:
 def _plus(own: Value, other: Value) -> frozenset[Any]:
     """Returns the labels of `own + other`: with the variance of the devices' means, a variance is that of all rows."""
     found = kept("+", (labels_of(own),))
+    if isinstance(other, Const):
+        found |= kept("clip", (labels_of(own),))
     if not found:
         return NONE
     over = variation_of(other)
-    always = (_NORMALIZED, _PART_OF_SUM, _LOGARITHM)
+    always = (_NORMALIZED, _PART_OF_SUM, _LOGARITHM, SUM_HERE)
     return frozenset([label for label in found if label[0] in always or is_given(over.over(label[1]).truth)])
 
 

@@ -8,7 +8,7 @@ from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import KEPT_ALIKE, KEPT_APART, NONE, OWN_AVERAGE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Site, Value
-from meshlens.axes.domain.variation import MEAN, SHIFTED, SUM, VARYING, Along, is_given, is_same
+from meshlens.axes.domain.variation import DIFFERS, MEAN, SHIFTED, SUM, VARYING, Along, is_given, is_same
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
@@ -40,7 +40,8 @@ def kept(left: Value, right: Value, site: Site, ctx: Context) -> frozenset[Any]:
         for axis, along in variation_of(update).axes:
             if not is_given(before.over(axis).truth):
                 continue
-            if _is_own(along, is_scaled) and is_array and (is_scaled or holds_copy):
+            is_of_sum = along.truth == DIFFERS and holds_copy and bool(of_kinds(added, "own-sum"))
+            if (_is_own(along, is_scaled) or is_of_sum) and is_array and (is_scaled or holds_copy):
                 found |= {(KEPT_APART, site, axis, ctx.route[-1].site), (OWN_AVERAGE, site, axis)}
             elif axis in reduced and is_same(along.truth) and (is_scaled or (holds_copy and along.typed == VARYING)):
                 found.add((KEPT_ALIKE, reduced[axis], axis, site))
@@ -56,7 +57,7 @@ def note_combined(run: Run, value: Value, site: Site, ctx: Context) -> None:
     """
     labels = labels_of(value)
     for kind, place, axis, *_ in of_kinds(labels, OWN_AVERAGE, KEPT_APART):
-        is_of_rows = variation_of(value).over(axis).truth in (SUM, MEAN)
+        is_of_rows = variation_of(value).over(axis).truth in (SUM, MEAN) or shape_of(value) == ()
         if kind == KEPT_APART or not (is_of_rows or "of-gradient" in labels):
             run.records.gradient_uses.append(GradientUse(COMBINED, site, place, ctx, axis))
 

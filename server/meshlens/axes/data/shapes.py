@@ -27,8 +27,10 @@ _MODULES = ("jax.numpy.", "numpy.", "jax.nn.", "jax.lax.", "jax.scipy.special.",
 SAME_SHAPE = frozenset(
     (
         "softmax log_softmax standardize flip sort roll tril triu stop_gradient nan_to_num logical_not "
-        "exp log log1p expm1 sqrt rsqrt square abs sign sin cos tan sinh cosh tanh arctan arcsin arccos negative "
-        "reciprocal floor ceil round rint isnan isfinite isinf relu relu6 gelu silu swish elu selu celu sigmoid "
+        "exp exp2 log log2 log10 log1p expm1 sqrt cbrt rsqrt square abs sign sin cos tan sinh cosh tanh "
+        "arctan arcsin arccos negative reciprocal floor ceil round rint isnan isfinite isinf relu relu6 gelu "
+        "silu swish elu selu celu sigmoid "
+        "sinc i0 arcsinh arccosh arctanh trunc fix fabs absolute positive angle signbit invert bitwise_not "
         "hard_sigmoid hard_tanh hard_silu hard_swish softplus soft_sign leaky_relu mish erf logistic copy astype "
         "real imag conj conjugate fliplr flipud deg2rad rad2deg radians degrees"
     ).split()

@@ -46,6 +46,14 @@ def is_instance(value: Value, kind: Value) -> bool | None:
     return verdicts.pop() if len(verdicts) == 1 else None
 
 
+def is_plain_data(value: Value) -> bool:
+    """Returns whether a value is known data: constants, and containers of these."""
+    if isinstance(value, (Seq, Dict)):
+        parts = [part[1] if isinstance(part, tuple) else part for part in value.items]
+        return not value.open and all(map(is_plain_data, parts))
+    return isinstance(value, Const)
+
+
 def is_tracer_instance(kind: Value) -> bool | None:
     """Returns whether a tracer is an instance of a class: it is an array of JAX; None if unknown."""
     kinds = kind.items if isinstance(kind, Seq) else (kind,)
@@ -91,7 +99,8 @@ def _of_library(value: Value, dotted: str) -> bool | None:
             return True if value.kind == name == "tuple" else None
         return False
     if isinstance(value, Dict):
-        return None if name == "dict" else False
+        # A tree of arrays may be a flax `FrozenDict`, which is not a subclass of `dict`.
+        return (True if is_plain_data(value) and not value.attributes else None) if name == "dict" else False
     if isinstance(value, Data):
         return False if value.array and name not in _NUMBERS else None
     return False if isinstance(value, (*_CALLABLE, Mesh)) else None

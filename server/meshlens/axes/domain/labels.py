@@ -26,6 +26,8 @@ first operation on the value.
     with-halo              computed from the edge of an adjacent device's part, which a `ppermute` sent
     ("counted", call)      computed from a sum over the device's rows
     ("own-sum", call)      computed from a sum that each device has taken over its own data, perhaps not over its rows
+    ("sum-here",)          exactly a sum that a device took
+    ("quotient-here", axis)   exactly a quotient of two such sums, of which the lower one differs along this axis
     ("mask", place)        weights that are 0 for the rows that fill up a batch, and 1 for others
     ("masked", place)      exactly a product with such weights
     ("one-each", place)    exactly ones, as many as there are such weights
@@ -225,6 +227,9 @@ TYPED = "typed"
 
 PARAMETERS = "parameters"
 """The kind of the label of a model's parameters, or of a part of them."""
+
+SUM_HERE, QUOTIENT_HERE = "sum-here", "quotient-here"
+"""The kinds of labels of exactly a sum that a device took, and of a quotient of two such sums, with an axis."""
 
 PASSED_ON = frozenset({"opaque", "with-halo"})
 """The labels of a value that may be computed from what other devices sent."""

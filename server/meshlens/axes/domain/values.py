@@ -25,11 +25,13 @@ class Part(NamedTuple):
         site: the place: an array's shape that is read, or a quotient.
         axes: the axes over which the dimension with this size is split.
         parts: for a quotient, the divisor, which may be the number of devices along an axis.
+        is_less: whether 1 was subtracted, as for an unbiased variance.
     """
 
     site: Site
     axes: tuple[str, ...]
     parts: int | None = None
+    is_less: bool = False
 
 
 @immutable

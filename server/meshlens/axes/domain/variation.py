@@ -211,6 +211,11 @@ def is_same(truth: str) -> bool:
     return is_below(truth, SAME)
 
 
+def is_of_own_data(truth: str) -> bool:
+    """Returns whether a value is certainly computed from data that differ between the devices, not from an index."""
+    return is_different(truth) and truth not in (NUMBER, CHOICE)
+
+
 def is_given(truth: str) -> bool:
     """Returns whether a value is the same on all devices and computed from nothing reduced over the axis."""
     return is_below(truth, GIVEN)

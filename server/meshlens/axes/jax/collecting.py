@@ -23,7 +23,7 @@ from meshlens.axes.data.running_averages import note_combined
 from meshlens.axes.data.slices import note_averaged, note_reduced, note_shared
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
-from meshlens.axes.domain.labels import AXIS_SIZE, COUNT, NONE, after_reduction, of_kinds, travelling
+from meshlens.axes.domain.labels import AXIS_SIZE, COUNT, NONE, QUOTIENT_HERE, after_reduction, of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Seq, Site, Union, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
@@ -205,7 +205,8 @@ def note_averages(run: Run, value: Value, names: tuple[str, ...], call: Invocati
 
 
 def _note_own_means(run: Run, labels: frozenset[Any], names: tuple[str, ...], call: Invocation, kind: str) -> None:
-    axes = {axis for _, axis in of_kinds(labels, OWN_MEAN)}
+    kinds = (OWN_MEAN, QUOTIENT_HERE) if kind == "ratio-averaged" else (OWN_MEAN,)
+    axes = {axis for _, axis in of_kinds(labels, *kinds)}
     run.records.gradient_uses.extend(
         GradientUse(kind, call.site, None, call.ctx, name) for name in names if name in axes
     )

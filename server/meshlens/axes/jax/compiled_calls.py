@@ -240,16 +240,19 @@ def _arrays_in(run: Run, value: Value, depth: int = 0) -> Iterator[object]:
 
 
 def _is_of_jax(run: Run, value: Value) -> bool:
-    """Returns whether all arrays in a value certainly come from JAX."""
-    if isinstance(value, Seq):
-        return bool(value.items) and not value.open and all(_is_of_jax(run, item) for item in value.items)
-    if isinstance(value, Dict):
-        return bool(value.items) and not value.open and all(_is_of_jax(run, item) for _, item in value.items)
+    """Returns whether all arrays in a value certainly come from JAX; numbers, such as the count of steps, may not."""
+    if isinstance(value, (Seq, Dict)):
+        items = [item[1] if isinstance(item, tuple) else item for item in value.items]
+        return not value.open and _are_of_jax(run, items)
     if isinstance(value, Instance):
         fields = fields_of(run, value) or {}
-        arrays = [one for one in fields.values() if isinstance(one, (Data, Seq, Dict))]
-        return bool(arrays) and all(_is_of_jax(run, one) for one in arrays)
+        return _are_of_jax(run, [one for one in fields.values() if isinstance(one, (Data, Seq, Dict))])
     return is_state(value) or (isinstance(value, Data) and not value.labels.isdisjoint(_EVIDENCE))
+
+
+def _are_of_jax(run: Run, values: list[Value]) -> bool:
+    arrays = [one for one in values if not (isinstance(one, Data) and one.shape == ())]
+    return all(_is_of_jax(run, one) for one in arrays or values) and bool(values)
 
 
 def as_arrays(run: Run, value: Value, site: Site, place: frozenset[str] = NONE, depth: int = 0) -> Value:

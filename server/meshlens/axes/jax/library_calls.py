@@ -380,6 +380,9 @@ def _make_key(how: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Valu
         labels -= frozenset(of_kinds(_labels(args) - _labels(given), "copied"))
         if how == "folded" and len(args) > 1:
             labels |= noise.of_folding(args[1].value, site, ctx) | exchanges.of_folding(args[1].value)
+            if all(noise.is_shared(arg.value, ctx) for arg in args):
+                # Of copies, such as the step, each device has its own, but all are equal.
+                labels -= {"varying"}
     if not noise.on_devices(ctx) or all(isinstance(arg.value, Const) or "same" in labels_of(arg.value) for arg in args):
         labels |= {"same"}
     if how == "same":

@@ -13,7 +13,7 @@ from meshlens.axes.data.arrays import is_array, shape_of, sizes
 from meshlens.axes.data.coordinates import split_by
 from meshlens.axes.data.exchanges import of_own_keys
 from meshlens.axes.data.moments import leaving
-from meshlens.axes.data.noise import ALL_KEYS
+from meshlens.axes.data.noise import ALL_KEYS, OF_PROCESS
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, size_of_axis, whole_of
 from meshlens.axes.data.transfer import across
@@ -480,7 +480,7 @@ def _outcome(shapes: Value, result: Data) -> Value:
     return result
 
 
-_OF_KEYS = frozenset({"drawn", "alike", "copied"})
+_OF_KEYS = frozenset({"drawn", "alike", "copied", OF_PROCESS})
 _OF_ROWS = frozenset({SUM, MEAN, RATIO, SHARE, PAIRS_MEAN})
 
 

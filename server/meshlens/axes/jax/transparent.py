@@ -31,7 +31,7 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
-from meshlens.axes.domain.variation import ZEROS
+from meshlens.axes.domain.variation import ZEROS, is_apart, is_same
 from meshlens.axes.jax.carrying import carried, note_branches, note_carried, note_left
 from meshlens.axes.jax.compiled_calls import (
     as_results,
@@ -288,7 +288,7 @@ def _run_now(
         return behind(found.get(row.parameters[-1]), value, stepped)
     if how == "fori":
         value = given(row.parameters[-1])
-        number = replace(STATIC, labels=counter(first.site or site) | {TRACED}, array=True)
+        number = replace(STATIC, labels=counter(first.site or site) | {TRACED}, shape=(), array=True)
         outer, run.hops = run.hops, []
         stepped = run_operand(first, positional(number, value))
         hops, run.hops = run.hops, outer
@@ -400,12 +400,15 @@ def _branches(
 
 
 def _differs_between_devices(value: Value, ctx: Context) -> bool:
-    """Returns whether a value depends on the device index, a test of unreduced gradients, or `shard_map` data."""
+    """Returns whether a value depends on the device index, a test of unreduced gradients, or a device's own data."""
     labels = labels_of(value)
     if "index" in labels or "varying" not in labels:
         return "index" in labels
     if "judged" in labels:
         return True
+    if "data" in labels and ctx.env.names:
+        truths = [variation_of(value).over(axis).truth for axis in ctx.env.names]
+        return any(map(is_apart, truths)) and all(is_apart(truth) or is_same(truth) for truth in truths)
     for label in labels:
         if not isinstance(label, tuple) or label[0] != "argument":
             continue

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
-from meshlens.axes.data import coordinates
+from meshlens.axes.data import coordinates, fillers
 from meshlens.axes.data.arrays import held_in, product
 from meshlens.axes.data.operating import of_method
 from meshlens.axes.data.parts import kept
@@ -124,6 +124,8 @@ def of_data(value: Data, name: str) -> Value:
         return Seq("tuple", tuple(Const(size) if size is not None else STATIC for size in value.shape))
     if name == "ndim" and value.shape is not None:
         return Const(len(value.shape))
+    if name == "size" and value.labels and len(value.shape or (0,)) == 1 and (filled := fillers.length(value)):
+        return Data(filled, ())
     if name == "size" and (total := product(value.shape)) is not None:
         return Const(total)
     if name in ("shape", "ndim", "dtype", "size"):

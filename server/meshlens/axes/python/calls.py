@@ -55,6 +55,7 @@ from meshlens.axes.worth.effort import (
     forget_tables,
     is_dull,
     is_followed,
+    is_small_data,
     latest,
     memo_key,
     share,
@@ -67,6 +68,8 @@ from meshlens.facts.nodes import Break, Continue, Return, Try, While
 from meshlens.facts.walking import nodes
 
 _MOST_YIELDED = 16
+_DEEPEST_DATA = 6
+"""Maximum nesting of a function that calls itself on parts of known data, such as the sections of a configuration."""
 _MAY_END_EARLY = (Break, Continue, Return, Try, While)
 """Statements by which a generator may yield fewer values than the interpreter sees."""
 
@@ -165,7 +168,8 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
         return Data(labels, over=_of_unread(function, args))
     running = run.stack.count(function.site)
     # A function beyond this root's budget counts as not entered, so that it may become a root itself.
-    if running > 1 or not run.may_enter(ctx):
+    of_data = running > 0 and not ctx.env.maps and all(is_small_data(arg.value) for arg in args)
+    if running > (_DEEPEST_DATA if of_data else 1) or not run.may_enter(ctx):
         return UNKNOWN
     run.enters()
     if ctx.sure or not _is_main(function):
@@ -196,13 +200,13 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
             return known.value
     outside = not ctx.env.maps
     telling = outside and tells(values.values())
-    instead = spent(run, function, values, telling, ctx) if outside and how != "start" else None
+    instead = spent(run, function, values, telling, ctx) if outside and how != "start" and not of_data else None
     if instead is not None:
         forget_tables(run, function, args)
         mark_unclear(run, instead)
         return instead
     is_told_apart = outside and run.contexts.get(function.site, 0) and tells_leaves_apart(run, function, values)
-    if not run.runs_body(function.site, ctx, MOST_NAMED if is_told_apart else MOST_CONTEXTS):
+    if not run.runs_body(function.site, ctx, MOST_NAMED if is_told_apart or of_data else MOST_CONTEXTS):
         forget_tables(run, function, args)
         return UNKNOWN
     inner = ctx.inside(Step(call.site, how, function.name, function.site, ctx.env), function.site)

@@ -22,7 +22,7 @@ from meshlens.axes.domain.joining import join, join_all, labels_of, options, var
 from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.labels import IMAGINARY, NONE, TRACED, of_verdict, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Instance, Seq, Super, Value
-from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
+from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE, is_of_own_data
 from meshlens.axes.jax import traced
 from meshlens.axes.python import assign, attributes, conditions, containers, tables_of_modules
 from meshlens.axes.python.calls import invoke
@@ -386,10 +386,14 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
     is_of_arrays = ctx.env.maps and "is" not in node.operators[0].split()
     over = across(transfer.judged, *map(variation_of, items)) if is_of_arrays else ANYTHING
     own = coordinates.combined(run, node.operators[0], items, ctx) if is_of_arrays and any(labels) else NONE
+    if is_of_arrays and any(is_of_own_data(along.truth) for item in items for _, along in variation_of(item).axes):
+        own |= {"data"}
     numbers = next(iter(node.operands))
     if len(items) == 2 and isinstance(numbers, Call) and last_name(numbers.callee) == "arange":
         own |= fillers.mask_of(node.operators[0], site_of(frame, node))
         fillers.note_compared(run, node.operators[0], items[1], site_of(frame, node), ctx)
+    if shape is not None or (len(items) == 2 and any(labels)):
+        own |= fillers.combined(*items)
     if not any(labels) and not own:
         unlabeled = UNKNOWN if over == ANYTHING and shape is None else Data(frozenset(), shape, over=over)
         return traced.of_comparison(unlabeled, node.operators[0], items, ctx)

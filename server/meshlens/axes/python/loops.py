@@ -35,7 +35,7 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
     run.open_loops += not exact
     turns = values if exact else _turns(values)
     if not exact and _is_range(iterable, frame):
-        turns = [replace(STATIC, labels=counter(site_of(frame, node)))]
+        turns = [replace(STATIC, labels=counter(site_of(frame, node)), shape=())]
     share = run.begin_loop()
     is_first = True
     for value in turns:

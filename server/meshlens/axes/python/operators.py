@@ -9,7 +9,18 @@ from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.coordinates import combined as coordinates_combined
 from meshlens.axes.data.coordinates import quotient, unknown_quotient
 from meshlens.axes.data.fitting import note_combined
-from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient, own_mean, strayed
+from meshlens.axes.data.gradients import (
+    Operation,
+    divided,
+    drift,
+    gradient_step,
+    note_quotient,
+    one_less,
+    own_mean,
+    quotient_here,
+    rows_less_one,
+    strayed,
+)
 from meshlens.axes.data.numbering import note_number, of_product
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.parts import note_scaled, of_operation
@@ -48,7 +59,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
     if known is not None:
         if isinstance(known, Const):
             counts = operator == "*" and (counts_devices(numbers[0]) or counts_devices(numbers[1]))
-            known = Const(known.value, site, None, quotient(operator, right, sides[1], site), None, counts)
+            part = quotient(operator, right, sides[1], site) or one_less(operator, *numbers)
+            known = Const(known.value, site, None, part, None, counts)
         return traced.of_operation(known, (left, right), ctx)
     left_labels, right_labels = labels_of(left), labels_of(right)
     scaled = operator == "/" and not isinstance(sides[1], Constant)
@@ -73,7 +85,9 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels |= AXIS_SIZE
     if operator == "*" and (left_labels or right_labels):
         labels |= fillers.masked(left, right, site)
-    elif operator == "/" and right_labels:
+    if operator != "@" and (left_labels or right_labels):
+        labels |= fillers.combined(left, right)
+    if operator == "/" and right_labels:
         fillers.note_counted(run, right, site, ctx)
     if operator in ("+", "-", "*"):
         labels |= moved_line(operator, sides, left, right)
@@ -102,12 +116,12 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             note_shifted(run, left, right, site, ctx)
             labels |= kept(left, right, site, ctx)
             labels |= of_sum(operator, left, right, site)
-            labels |= last_index(left, right) if operator == "-" else NONE
+            labels |= last_index(left, right) | rows_less_one(operator, left, right) if operator == "-" else NONE
         elif operator == "/":
             note_quotient(run, left, right, site, ctx)
             scaled_by_own, norms = divided_by_norm(run, left, right, ctx)
             labels = labels - norms | scaled_by_own | share_of_state(left, right, site)
-            labels |= own_mean(left, right)
+            labels |= own_mean(left, right) | quotient_here(left, right)
         elif operator == "%":
             note_owner(run, operator, (Arg(None, left, None, None),), ctx)
         if operator == "+":

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from meshlens.axes.data.fillers import is_filled
 from meshlens.axes.data.typed_shardings import is_typed
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.joining import join_all, variations_in
 from meshlens.axes.domain.keys import STEPS
+from meshlens.axes.domain.kinds import is_plain_data
 from meshlens.axes.domain.labels import COORDINATES, INTEGERS, ONES, PART_SIZE, of_kinds
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -84,6 +86,7 @@ _ITERATE = ("__iter__", "__getitem__", "__next__")
 _MOST_SHORT = 16
 """Maximum number of runs of a function whose body is one statement and that gets sizes, names or a key."""
 MOST_NAMED = 64
+_MOST_DATA = 300
 """Maximum number of runs of a function that gets the path to a tree leaf, or of a method that stores values by name."""
 _SHOWN_BY_SHAPES = frozenset({INTEGERS})
 _OF_PARTS = (COORDINATES, PART_SIZE)
@@ -264,9 +267,13 @@ def _is_path(value: Value) -> bool:
 def _gets_what_differs(run: Run, values: dict[str, Value]) -> bool:
     """Returns whether a function gets sizes, names of dimensions, or labeled arrays, which differ from call to call."""
     return any(
-        _holds_sizes(run, value) or _is_names(value) or (type(value) is Data and _is_told_apart(value.labels))
+        _holds_sizes(run, value) or _is_names(value) or (type(value) is Data and _differs_in_calls(value))
         for value in values.values()
     )
+
+
+def _differs_in_calls(value: Data) -> bool:
+    return value.shape == () or _is_told_apart(value.labels)
 
 
 def _is_names(value: Value, *, numbers: bool = False) -> bool:
@@ -488,6 +495,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         if any(map(_is_one_key, args)):
             # The function may make the parameters of a model.
             return False
+        if function.owner is None and all(is_small_data(arg.value) for arg in args):
+            # The function may return a configuration.
+            return False
         yields_rows = "generator" in function.flags or function.name in _ITERATE
         if yields_rows:
             # The last batch may be smaller than the others.
@@ -553,6 +563,11 @@ def _keeps_map(run: Run, value: Value) -> bool:
     return any(isinstance(one, Mapped) and one.binder.kind in MAPS_ON_DEVICES for one in kept)
 
 
+def is_small_data(value: Value) -> bool:
+    """Returns whether a value is known data of moderate size."""
+    return getattr(value, "weight", 0) <= _MOST_DATA and is_plain_data(value)
+
+
 def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
     """Returns whether a dull function is entered to follow arrays that are, or may be, split over devices."""
     if not (_is_split_in_map(run, function, args, ctx) if ctx.env.maps else _may_be_split(run, args)):
@@ -578,7 +593,8 @@ def _may_be_split(run: Run, args: tuple[Arg, ...]) -> bool:
     mesh = run.ambient[-1] if run.ambient else None
     if isinstance(mesh, Mesh) and mesh.explicit:
         return True
-    return any(is_typed(arg.value) or (isinstance(arg.value, Data) and bool(arg.value.shape)) for arg in args)
+    arrays = [arg.value for arg in args if isinstance(arg.value, Data)]
+    return any(is_typed(one) or bool(one.shape) or is_filled(one) for one in arrays)
 
 
 def _varies(run: Run, value: Value) -> bool:
