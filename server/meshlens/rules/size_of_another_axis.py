@@ -56,6 +56,7 @@ The rule reads pairs that are computed from a range, if the range ends at the si
 shapes a mesh or its devices. It is silent about pairs that are written out, and about a ring of other devices, such as
 the first half of them.
 
+It gives a hint about an offset such as `axis_index("model") * (classes // n)` if `n` is the size of another axis.
 It also gives a hint about numbers of devices that are not unique. On a mesh of 2 × 4 devices,
 `axis_index("rows") * axis_size("rows") + axis_index("columns")` is 2 for two devices; the first index has to be
 multiplied by the size of the other axis. `axis_index(("rows", "columns"))` is the same number.
@@ -87,11 +88,24 @@ _MAKERS = frozenset({*DEVICE_GRIDS, *MESHES})
 def size_of_another_axis(view: FileView) -> Iterator[Finding]:
     """Reports permutations and numbers of devices that are computed with the size of the wrong axis."""
     yield from _short_permutations(view)
+    yield from _parts_of_another(view)
     for use in certain_uses(view, ("number-shared",)):
         if use.other is None or use.other in view.solution.once_of_records("sources of axis sizes", _sources):
             message = (
                 f'several devices get the same number, because lax.axis_index("{use.axis}") does not stop at '
                 f'{use.offset - 1}; multiply by the size of "{use.axis}" instead of {use.offset}'
+            )
+            yield Finding(view.span(use.site), message, severity=Severity.HINT)
+
+
+def _parts_of_another(view: FileView) -> Iterator[Finding]:
+    """Yields a finding for each offset that is computed from the size of a part over another axis."""
+    for use in certain_uses(view, ("part-of-another",)):
+        size, other = size_along(use.context.env, use.axis), _axis_of_size(use.context.env, use.offset)
+        if size is not None and other is not None:
+            message = (
+                f'this is the size of a part over "{other}", but it is multiplied by lax.axis_index("{use.axis}"); '
+                f'divide by the size of "{use.axis}"'
             )
             yield Finding(view.span(use.site), message, severity=Severity.HINT)
 

@@ -65,6 +65,8 @@ _HINTS = {
         "divide the sum by the count over all devices"
     ),
     "of-fewer-axes": "the total is summed over {axis}, but its divisor is not; sum the divisor over it too",
+    "divided-again": "this gradient is divided by a number by which the loss was divided already",
+    "reduced-over-fewer": "rows are also split over {axis}, over which what is subtracted from them is not reduced",
     "fillers-counted": "these weights are 1 and are filled up with 1, so the rows that fill up the batch count too",
     "length-of-filled": "the number of rows is taken after the batch was filled up, so the added rows count too",
     fillers.COUNTED_ALL: "this counts the rows that fill up the batch, which the masked sum leaves out; sum the mask",

@@ -11,7 +11,7 @@ from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.domain.axis_sizes import counts_along, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, PASSED_ON, QUOTIENT_HERE, SUM_HERE, of_kinds
+from meshlens.axes.domain.labels import DIVIDED_BY, LOSS_DIVIDED, NONE, PASSED_ON, QUOTIENT_HERE, SUM_HERE, of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Part, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
@@ -278,6 +278,24 @@ def own_mean(left: Value, right: Value) -> frozenset[Any]:
     if "gradient" not in above or "of-gradient" in below or not of_kinds(below, "counted", "own-sum"):
         return NONE
     return frozenset([(OWN_MEAN, axis) for axis, along in variation_of(right).axes if is_apart(along.truth)])
+
+
+def by_number(run: Run, left: Value, number: Value, site: Site, ctx: Context) -> frozenset[Any]:
+    """Returns the label of a quotient by a whole number; notes a gradient whose loss was already divided by this number.
+
+    Args:
+        run: the run.
+        left: the dividend.
+        number: the divisor.
+        site: the quotient.
+        ctx: the context.
+    """
+    if not isinstance(number, Const) or type(number.value) is not int or number.value < 2 or number.origin is None:
+        return NONE
+    for _, origin, place in of_kinds(labels_of(left), LOSS_DIVIDED):
+        if origin == number.origin:
+            run.records.gradient_uses.append(GradientUse("divided-again", site, place, ctx))
+    return NONE | {(DIVIDED_BY, number.origin, site)} if shape_of(left) in (None, ()) else NONE
 
 
 def quotient_here(left: Value, right: Value) -> frozenset[Any]:

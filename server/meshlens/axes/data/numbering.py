@@ -26,6 +26,19 @@ def of_product(left: Value, right: Value) -> frozenset[Any]:
     return NONE
 
 
+def note_product(run: Run, left: Value, right: Value, ctx: Context) -> None:
+    """Notes an index times a quotient by the size of another axis, where the quotient should be the size of a part."""
+    for index, factor in ((left, right), (right, left)):
+        axes = [axis for _, axis in of_kinds(labels_of(index), OWN_INDEX)]
+        part = factor.part if isinstance(factor, Const) else None
+        if len(axes) != 1 or part is None or part.parts is None:
+            continue
+        size = size_along(ctx.env, axes[0])
+        others = {axis: size_along(ctx.env, axis) for axis in ctx.env.names if axis != axes[0]}
+        if size not in (None, 1, part.parts) and part.parts in others.values():
+            run.records.gradient_uses.append(GradientUse("part-of-another", part.site, None, ctx, axes[0], part.parts))
+
+
 def note_number(run: Run, left: Value, right: Value, site: Site, ctx: Context) -> None:
     """Notes a number that several devices have, because an index is multiplied by the size of its own, shorter axis."""
     for product, index in ((left, right), (right, left)):

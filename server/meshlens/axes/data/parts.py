@@ -291,6 +291,26 @@ def note_scaled(run: Run, operator: str, sides: tuple[Value, Value], site: Site,
                 run.records.gradient_uses.append(GradientUse("scaled-by-averaged", site, place, ctx, axis))
 
 
+def note_centred(run: Run, rows: Value, mean: Value, ctx: Context) -> None:
+    """Notes that a value is subtracted from rows that was reduced over some of the axes that split them, but not all.
+
+    Args:
+        run: the run.
+        rows: the rows.
+        mean: what is subtracted.
+        ctx: the context.
+    """
+    above, below = variation_of(rows), variation_of(mean)
+    split = [axis for axis, along in above.axes if along.truth == ROWS]
+    if len(split) < 2:
+        return
+    reduced = {axis: site for _, axis, site in of_kinds(labels_of(mean), "reduced-at")}
+    places = [reduced[axis] for axis in split if axis in reduced and is_same(below.over(axis).truth)]
+    lacking = [axis for axis in split if axis not in reduced and is_different(below.over(axis).truth)]
+    if places and lacking:
+        run.records.gradient_uses.append(GradientUse("reduced-over-fewer", min(places), None, ctx, lacking[0]))
+
+
 def averaged(labels: frozenset[Any], names: Collection[str]) -> frozenset[Any]:
     """Returns the labels of the average of the devices' variances, each taken around the device's own mean."""
     own = of_kinds(labels, OWN_VARIANCE)

@@ -26,6 +26,8 @@ first operation on the value.
     with-halo              computed from the edge of an adjacent device's part, which a `ppermute` sent
     ("counted", call)      computed from a sum over the device's rows
     ("own-sum", call)      computed from a sum that each device has taken over its own data, perhaps not over its rows
+    ("divided-by", origin, place)   exactly a quotient, taken there, by the number that is written at this origin
+    ("loss-divided", origin, place)   computed from the gradient of such a loss
     ("sum-here",)          exactly a sum that a device took
     ("quotient-here", axis)   exactly a quotient of two such sums, of which the lower one differs along this axis
     ("mask", place)        weights that are 0 for the rows that fill up a batch, and 1 for others
@@ -163,7 +165,7 @@ _TRAVELLING_KINDS = frozenset(
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
         "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
-        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis"
+        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis loss-divided"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -227,6 +229,10 @@ TYPED = "typed"
 
 PARAMETERS = "parameters"
 """The kind of the label of a model's parameters, or of a part of them."""
+
+DIVIDED_BY, LOSS_DIVIDED = "divided-by", "loss-divided"
+"""The kinds of labels of exactly a quotient by a number, with the place of the number and that of the quotient, and of
+what is computed from the gradient of such a loss."""
 
 SUM_HERE, QUOTIENT_HERE = "sum-here", "quotient-here"
 """The kinds of labels of exactly a sum that a device took, and of a quotient of two such sums, with an axis."""

@@ -9,7 +9,7 @@ from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import of_kinds, travelling
+from meshlens.axes.domain.labels import DIVIDED_BY, LOSS_DIVIDED, of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Seq, Site, Value, Wrapped
 from meshlens.axes.domain.variation import (
     ANYTHING,
@@ -42,7 +42,8 @@ def call_gradient(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     loss = returned.items[0] if has_aux and isinstance(returned, Seq) and returned.items else returned
     of_sum = {("of-psum", place) for place in _sums(loss)}
     run.records.gradient_uses.extend(GradientUse("of-psum", site, place, ctx) for _, place in of_sum)
-    gradient = _labelled(_gradients(run, wrapped, args, loss, ctx), of_sum)
+    divided = {(LOSS_DIVIDED, *rest) for _, *rest in of_kinds(labels_of(loss), DIVIDED_BY)}
+    gradient = _labelled(_gradients(run, wrapped, args, loss, ctx), of_sum | divided)
     rest = returned.items[1] if has_aux and isinstance(returned, Seq) and len(returned.items) == 2 else UNKNOWN
     if wrapped.how == "value_and_grad":
         return Seq("tuple", (Seq("tuple", (loss, rest)) if has_aux else loss, gradient))

@@ -148,6 +148,8 @@ def of_data(value: Data, name: str) -> Value:
         return Data(value.labels, value.shape, AT, True, value.over)
     if value.made_by == AT and name in UPDATES:
         return Bound(value, ext("array.at_set"))
+    if name == "flat_state" and parameter_trees.label_of(value.labels) is not None:
+        return Bound(value, ext("flax.nnx.State.flat_state"))
     return Bound(value, ext(f"array.{name}")) if name in ARRAY_METHODS else data_attribute(value, name)
 
 

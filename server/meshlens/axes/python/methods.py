@@ -46,7 +46,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.variation import ANYTHING
-from meshlens.axes.jax import modules, optimizers, traced, train_states
+from meshlens.axes.jax import modules, optimizers, parameter_trees, traced, train_states
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.command_lines import call_parser
 from meshlens.axes.jax.libraries import consume, of_layer
@@ -84,6 +84,9 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
         return altered(run, receiver, args, site) if is_told else call_unknown(run, call.of(receiver, args))
     if isinstance(receiver, Instance):
         return modules.call_module_method(run, receiver, dotted, call)
+    if isinstance(receiver, Data) and name == "flat_state":
+        state = (Arg(None, receiver, None, None),)
+        return parameter_trees.flat_state(run, call.of(receiver, state)) or UNKNOWN
     if isinstance(receiver, Data):
         if name in CONCRETE_METHODS:
             traced.note_method(run, name, receiver, call)

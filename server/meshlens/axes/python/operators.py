@@ -11,6 +11,7 @@ from meshlens.axes.data.coordinates import quotient, unknown_quotient
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import (
     Operation,
+    by_number,
     divided,
     drift,
     gradient_step,
@@ -21,9 +22,9 @@ from meshlens.axes.data.gradients import (
     rows_less_one,
     strayed,
 )
-from meshlens.axes.data.numbering import note_number, of_product
+from meshlens.axes.data.numbering import note_number, note_product, of_product
 from meshlens.axes.data.operating import of_operator
-from meshlens.axes.data.parts import note_scaled, of_operation
+from meshlens.axes.data.parts import note_centred, note_scaled, of_operation
 from meshlens.axes.data.positions import last_index, note_shifted
 from meshlens.axes.data.rings import note_owner, of_sum
 from meshlens.axes.data.running_averages import kept
@@ -87,6 +88,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels |= fillers.masked(left, right, site)
     if operator != "@" and (left_labels or right_labels):
         labels |= fillers.combined(left, right)
+    if operator == "/" and left_labels:
+        labels |= by_number(run, left, right, site, ctx)
     if operator == "/" and right_labels:
         fillers.note_counted(run, right, site, ctx)
     if operator in ("+", "-", "*"):
@@ -114,6 +117,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels |= exchanges.of_operation(operator, left, right)
         if operator in ("+", "-"):
             note_shifted(run, left, right, site, ctx)
+            if operator == "-":
+                note_centred(run, left, right, ctx)
             labels |= kept(left, right, site, ctx)
             labels |= of_sum(operator, left, right, site)
             labels |= last_index(left, right) | rows_less_one(operator, left, right) if operator == "-" else NONE
@@ -128,6 +133,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             note_number(run, left, right, site, ctx)
         elif operator == "*":
             labels |= of_product(left, right)
+            note_product(run, left, right, ctx)
             note_restored(run, left, right, ctx)
             labels -= scaled_by_share(run, left, right, ctx)
         elif operator == "**":

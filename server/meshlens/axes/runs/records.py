@@ -199,7 +199,9 @@ class GradientUse:
             were reduced over other axes, but not over this one), "step-alone" (parameters are updated with gradients
             that were not reduced), "copies-saved" (a state with a copy on every device is saved whole), "copies-listed"
             (code lists the shards of an array, some of which are copies), "copies-summed" (a `psum` of a copy to which
-            each device added a value), "of-fewer-axes" (a total is divided by a sum over only some of its axes),
+            each device added a value), "reduced-over-fewer" (what is subtracted from rows was reduced over only some of
+            the axes that split them), "divided-again" (a gradient is divided by the number by which its loss was
+            divided at `other`), "of-fewer-axes" (a total is divided by a sum over only some of its axes),
             "fillers-counted" (weights of 1 are filled up with 1 and summed), "fillers-cleared" (entries of such weights
             are set), "length-of-filled" (rows count up to the length of a filled array), "masked-sum" (a sum
             without the rows that fill up a batch), "all-rows-counted" (a count that includes them),
@@ -225,7 +227,8 @@ class GradientUse:
             "index-met" (a comparison with the device's index that is true on no device, on every device, or perhaps on
             some), "range-of-size" (pairs of numbers are computed for each number below the size of an axis),
             "number-shared" (several devices have the same number, because an index is multiplied by a number below the
-            size of the other axis), "left-apart" (a `while_loop` has a collective, and its condition differs between
+            size of the other axis), "part-of-another" (an index is multiplied by a quotient by the size of another
+            axis), "left-apart" (a `while_loop` has a collective, and its condition differs between
             devices), "average-combined" (the running averages that the devices keep at `other` are put together),
             "loss-averaged" (an average of a loss that is then differentiated in an unchecked map),
             "stacked-stages-summed" (`other` sums stacked values that each device also sends on).
@@ -233,7 +236,8 @@ class GradientUse:
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
         axis: the axis, if known.
-        offset: the number that is added, for "place-in-ring"; the factor, for "number-shared".
+        offset: the number that is added, for "place-in-ring"; the factor, for "number-shared"; the divisor, for
+            "part-of-another".
     """
 
     kind: str
