@@ -63,7 +63,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from meshlens.axes.data.gradients import STRAYED
@@ -138,7 +138,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     yield from _over_fewer_axes(view, seen)
     yield from _beside_averages(view, told)
     yield from _statistics(view)
-    yield from _kept_apart(view)
+    yield from _kept_apart(view, seen)
     yield from _moments(view)
 
 
@@ -162,12 +162,19 @@ def _statistics(view: FileView) -> Iterator[Finding]:
             yield Finding(view.span(site), text, (), (places, _bound(view, binder)), Severity.HINT)
 
 
-def _kept_apart(view: FileView) -> Iterator[Finding]:
-    """Yields running averages of a device's own rows in a map that reduces others of this state, or gradients."""
+def _kept_apart(view: FileView, told: Collection[Span]) -> Iterator[Finding]:
+    """Yields running averages of a device's own rows in a map that reduces others of this state, or gradients.
+
+    Args:
+        view: the file.
+        told: the places that are reported already, such as a call that leaves the axis out.
+    """
     for (site, axis), (binder, fellow, is_average) in sorted(
         view.solution.once_of_records("kept apart", _apart).items()
     ):
-        if view.is_here(site) and not in_own_optimizer(view):
+        if not view.is_here(site) or in_own_optimizer(view):
+            continue
+        if not any(view.span(site).contains(one) for one in told):
             others = "another one in this state is" if is_average else "gradients are"
             text = f'a running average is not reduced over "{axis}", but {others}, so its copies drift apart'
             where = f'this is reduced over "{axis}"' if is_average else "the gradients are reduced here"
