@@ -281,7 +281,7 @@ def own_mean(left: Value, right: Value) -> frozenset[Any]:
 
 
 def by_number(run: Run, left: Value, number: Value, site: Site, ctx: Context) -> frozenset[Any]:
-    """Returns the label of a quotient by a whole number; notes a gradient whose loss was already divided by this number.
+    """Returns the label of a quotient by a whole number; notes a gradient whose loss was divided by it already.
 
     Args:
         run: the run.

@@ -9,7 +9,7 @@ from math import prod
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.sharded_shapes import parts_along
 from meshlens.axes.domain.classes import HASH_OF_FIELDS, class_attribute, is_named_tuple
-from meshlens.axes.domain.joining import labels_of, options
+from meshlens.axes.domain.joining import labels_of, options, union
 from meshlens.axes.domain.labels import NONE, ON_A_MESH, ON_COPIES, ON_ONE_DEVICE, PLACES, TRACED
 from meshlens.axes.domain.specs import sharding_parts
 from meshlens.axes.domain.values import (
@@ -25,6 +25,7 @@ from meshlens.axes.domain.values import (
     Seq,
     Site,
     Spec,
+    Union,
     Value,
     Wrapped,
 )
@@ -272,6 +273,8 @@ def as_arrays(run: Run, value: Value, site: Site, place: frozenset[str] = NONE, 
         return Dict(items, value.open, value.attributes)
     if isinstance(value, Instance) and depth < DEEPEST and fields_of(run, value):
         return with_fields(run, value, lambda _, held: as_arrays(run, held, site, place, depth + 1), site)
+    if isinstance(value, Union):
+        return union([as_arrays(run, option, site, place, depth) for option in value.options])
     return (
         replace(value, labels=(value.labels - PLACES - {TRACED}) | {OF_JAX} | place)
         if isinstance(value, Data)

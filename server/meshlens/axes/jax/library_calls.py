@@ -25,6 +25,7 @@ from meshlens.axes.domain.values import (
     Made,
     Seq,
     Site,
+    Union,
     Value,
     Wrapped,
 )
@@ -148,7 +149,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
     if (
         name in libraries.PLACES
         and args
-        and (isinstance(args[0].value, (Data, Dict, Seq, Instance)) or is_state(args[0].value))
+        and (isinstance(args[0].value, (Data, Dict, Seq, Instance, Union)) or is_state(args[0].value))
     ):
         target = next((arg.value for arg in args[1:] if arg.label in (None, "device")), None)
         return as_arrays(run, args[0].value, site, place_of(target) if name != CONSTRAINT else NONE)

@@ -431,6 +431,10 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
         if isinstance(index, Const) and type(index.value) is int:
             key = Constant("const", key.site, index.value)
         found = item_of(run, container, key, found, site, ctx)
+    if type(found) is Const and (name := _array_of_first_size(node)) is not None:
+        counted = fillers.length(evaluate(run, name, frame, ctx))
+        if counted:
+            return Data(counted, ())
     if type(found) is Data and (name := _array_of_first_size(node)) is not None:
         array = evaluate(run, name, frame, ctx)
         here = rows_here(array, site) if ctx.env.maps else None
