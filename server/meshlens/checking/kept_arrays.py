@@ -21,11 +21,13 @@ from meshlens.facts.nodes import (
     Assign,
     Attribute,
     AugAssign,
+    BinaryOperation,
     BoolOperation,
     Break,
     Call,
     ClassDef,
     Comparison,
+    Constant,
     Continue,
     Delete,
     DictDisplay,
@@ -59,6 +61,7 @@ _FEW_PATHS = 12
 _MOST_STEPS = 1_000
 """Maximum number of statements on all paths together."""
 _ITERATIONS = 2
+_NOT_ARRAYS = frozenset({"int", "float", "bool", "str", "bytes"})
 _IDENTITIES = frozenset({"stop_gradient"})
 """Functions that return the array that they are given, except inside a trace."""
 
@@ -741,10 +744,16 @@ class _Paths:
             return self._run(call, (begin, constructor), given, frame, state, made)
         if not holds_what_it_is_given(found) or any(one.label in ("*", "**") for one in call.arguments):
             return None
-        fields = [one.target.name for one in found.body if isinstance(one, AnnAssign) and isinstance(one.target, Name)]
+        fields = {
+            one.target.name: one.annotation
+            for one in found.body
+            if isinstance(one, AnnAssign) and isinstance(one.target, Name)
+        }
         state.classes[made] = block
         for name, argument in zip(fields, call.arguments, strict=False):
-            self._put(made, argument.label or name, argument.value, frame, state)
+            field_name = argument.label or name
+            if field_name not in fields or not _is_of_numbers(fields[field_name]):
+                self._put(made, field_name, argument.value, frame, state)
         state.results[frame.number, call.site] = made
         return [state]
 
@@ -948,6 +957,13 @@ def _returns_attribute(node: Node) -> bool:
 
 def _leaf(node: Node) -> str:
     return node.name if isinstance(node, (Name, Attribute)) else ""
+
+
+def _is_of_numbers(annotation: Node) -> bool:
+    """Returns whether an annotation names a class whose objects are not arrays, such as `int` or `str | None`."""
+    if isinstance(annotation, BinaryOperation):
+        return _is_of_numbers(annotation.left) and _is_of_numbers(annotation.right)
+    return _leaf(annotation) in _NOT_ARRAYS or (isinstance(annotation, Constant) and annotation.value is None)
 
 
 def _looks_at_no_data(call: Call) -> bool:
