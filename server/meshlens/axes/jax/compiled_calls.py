@@ -30,6 +30,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax.meshes import mesh_for_specs
+from meshlens.axes.jax.naming import underlying
 from meshlens.axes.jax.parameter_trees import with_leaves_named
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.context import Context
@@ -348,12 +349,11 @@ def _places_in(run: Run, value: Value, depth: int = 0) -> frozenset[object]:
 
 
 def _place(function: Value, name: str) -> int | None:
-    """Returns the position of a parameter; None if the function or the parameter is unknown."""
+    """Returns the position of a parameter in calls; None if the function or the parameter is unknown."""
     while isinstance(function, Wrapped):
         function = function.operand
-    if not isinstance(function, Function):
-        return None
-    return next((place for place, one in enumerate(function.parameters) if one.name == name), None)
+    known = underlying(function)
+    return next((place for place, (one, *_) in enumerate(known[1]) if one == name), None) if known is not None else None
 
 
 def note_results(run: Run, wrapped: Wrapped, returned: Value, call: Invocation) -> None:

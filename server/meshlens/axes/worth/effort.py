@@ -335,6 +335,8 @@ def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> 
         written: the returned expressions; none if they do not show the number of items.
     """
     if isinstance(value, Seq):
+        if value.kind == "slice":
+            return Seq("slice", tuple([_whatever_given(result, item, ()) for item in value.items]))
         if not _is_written_out(written, len(value.items)):
             items = [_whatever_given(result, item, ()) for item in value.items]
             return Seq(value.kind, (join_all(items),) * bool(items), True)
