@@ -171,6 +171,9 @@ GRID_SPECS: dict[str, int] = {
 }
 """Callables that describe the grid of a `pallas_call`, with the position of `grid`."""
 
+CURRENT_MESH = frozenset({"jax.sharding.get_mesh", "jax.sharding.get_abstract_mesh"})
+"""Functions that return the mesh of `jax.set_mesh`."""
+
 PARTITIONED = frozenset({"flax.linen.with_logical_partitioning", "flax.linen.LogicallyPartitioned"})
 """Callables that set the logical names of an array's dimensions."""
 

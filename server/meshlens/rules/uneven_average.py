@@ -65,6 +65,7 @@ _HINTS = {
         "divide the sum by the count over all devices"
     ),
     "of-fewer-axes": "the total is summed over {axis}, but its divisor is not; sum the divisor over it too",
+    "carried-sum": "this sum of one device becomes a carry that began with a value reduced over {axis}; reduce it too",
     "divided-again": "this gradient is divided by a number by which the loss was divided already",
     "reduced-over-fewer": "rows are also split over {axis}, over which what is subtracted from them is not reduced",
     "fillers-counted": "these weights are 1 and are filled up with 1, so the rows that fill up the batch count too",
@@ -132,6 +133,8 @@ def _is_to_blame(view: FileView, use: GradientUse, other: Site) -> bool:
 
     A helper that counts a device's rows is not to blame, because other code may use its count correctly.
     """
+    if use.kind == "carried-sum":
+        return False
     counts = use.kind in ("of-one-device", "of-size-here")
     is_elsewhere = (other.path, other.block) != (use.site.path, use.site.block)
     return view.is_here(other) and not (counts and is_elsewhere)

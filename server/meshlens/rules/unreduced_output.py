@@ -28,9 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from meshlens.axes.domain.joining import variation_of
+from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.values import Arg, Binder, Const, Dict, Function, Seq, Site, Spec, Value
 from meshlens.axes.domain.variation import SOME_AXIS, VARYING, is_different
+from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.records import MappedCall
 from meshlens.checking.model import Finding, Related, Severity
@@ -220,5 +221,7 @@ def _differs(call: MappedCall, value: Value, axes: tuple[str, ...]) -> bool:
     if isinstance(value, (Seq, Dict)):
         items = [item[1] if isinstance(item, tuple) else item for item in value.items]
         return not value.open and any(_differs(call, item, axes) for item in items)
+    if is_state(value) and "own-statistics" in labels_of(value):
+        return True
     over = [variation_of(value).over(axis) for axis in axes]
     return any(is_different(one.truth) or (call.binder.checked and one.typed == VARYING) for one in over)

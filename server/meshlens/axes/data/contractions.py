@@ -1,8 +1,9 @@
-"""The shapes of products of arrays: `matmul`, `dot` and `einsum`."""
+"""The shapes of products of arrays (`matmul`, `dot` and `einsum`), and of arrays rearranged by einops."""
 
 from __future__ import annotations
 
 import re
+from math import prod
 
 from meshlens.axes.data.arrays import Sizes, broadcast, shape_of
 from meshlens.axes.domain.values import Arg, Const, Value
@@ -95,3 +96,53 @@ def einsum_of(args: tuple[Arg, ...]) -> Sizes | None:
         return None
     middle = rest if dots and rest is not None else ()
     return (*(known[letter] for letter in before), *middle, *(known[letter] for letter in after))
+
+
+EINOPS = frozenset({"einops.rearrange", "einops.repeat", "einops.reduce"})
+"""Functions whose patterns say how the dimensions of an array are split, merged, moved, repeated or reduced."""
+
+
+def rearranged(name: str, args: tuple[Arg, ...]) -> Sizes | None:
+    """Returns the shape of the result of an einops function; None if the pattern or the array's rank is unknown.
+
+    Args:
+        name: the function.
+        args: its arguments.
+    """
+    positional = [arg.value for arg in args if arg.label is None]
+    said = positional[1] if len(positional) > 1 else next((arg.value for arg in args if arg.label == "pattern"), None)
+    shape = shape_or_none(positional[0]) if positional else None
+    if name not in EINOPS or shape is None or not isinstance(said, Const) or not isinstance(said.value, str):
+        return None
+    before, arrow, after = said.value.partition("->")
+    if not arrow or any(sign in said.value for sign in (".", "_", "*")):
+        return None
+    sides = _groups(before), _groups(after)
+    if len(sides[0]) != len(shape):
+        return None
+    sizes: dict[str, int | None] = {"1": 1}
+    for arg in args:
+        if arg.label is not None and isinstance(arg.value, Const) and type(arg.value.value) is int:
+            sizes[arg.label] = arg.value.value
+    for group, size in zip(sides[0], shape, strict=True):
+        _divide(group, size, sizes)
+    return tuple([_merged([sizes.get(axis) for axis in group]) for group in sides[1]])
+
+
+def _groups(side: str) -> list[list[str]]:
+    """Returns the dimensions on one side of a pattern, each as the names of the axes that are merged into it."""
+    words = re.findall(r"\(([^)]*)\)|(\S+)", side)
+    return [merged.split() if not name else [name] for merged, name in words]
+
+
+def _divide(group: list[str], size: int | None, sizes: dict[str, int | None]) -> None:
+    """Adds the size of the only axis of a dimension whose size is not yet known."""
+    unknown = [axis for axis in group if sizes.get(axis) is None]
+    known = prod(number for axis in group if (number := sizes.get(axis)) is not None)
+    if len(unknown) == 1 and size is not None and known > 0 and size % known == 0:
+        sizes[unknown[0]] = size // known
+
+
+def _merged(sizes: list[int | None]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return prod(known) if len(known) == len(sizes) else None

@@ -175,11 +175,11 @@ def of_method(receiver: Data, name: str, args: tuple[Arg, ...], site: object = N
 def counted(over: Variation, site: Site) -> frozenset[Any]:
     """Returns the labels of a sum that a device takes over its own rows, or over other data of its own."""
     if any(along.truth == SUM for _, along in over.axes):
-        return NONE | {("counted", site), (SUM_HERE,)}
+        return NONE | {("counted", site), (SUM_HERE, site)}
     is_own = any(is_apart(along.truth) and along.typed == VARYING for _, along in over.axes)
     if is_own:
-        return NONE | {("own-sum", site), (SUM_HERE,)}
-    return NONE | {(SUM_HERE,)} if any(along.typed == VARYING for _, along in over.axes) else NONE
+        return NONE | {("own-sum", site), (SUM_HERE, site)}
+    return NONE | {(SUM_HERE, site)} if any(along.typed == VARYING for _, along in over.axes) else NONE
 
 
 def of_all(values: Iterable[Value]) -> Variation:

@@ -11,7 +11,7 @@ from typing import Any
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import Sizes, broadcast, is_array, literal_shape, product, reshaped, sizes
-from meshlens.axes.data.contractions import dot_of, einsum_of, matmul_of, shape_or_none
+from meshlens.axes.data.contractions import EINOPS, dot_of, einsum_of, matmul_of, rearranged, shape_or_none
 from meshlens.axes.data.drawn_shapes import drawn
 from meshlens.axes.data.numpy_shapes import OF_LAX, OF_NUMPY
 from meshlens.axes.data.transfer import across
@@ -65,6 +65,8 @@ def shape_of_result(name: str, args: tuple[Arg, ...]) -> Sizes | None:
         args: its arguments; for a method, the array comes first.
     """
     short = name.rpartition(".")[2]
+    if name in EINOPS:
+        return rearranged(name, args)
     if not name.startswith(_MODULES) or not args or any(arg.label in ("*", "**") for arg in args):
         return None
     if name.startswith("numpy.random."):

@@ -28,7 +28,7 @@ first operation on the value.
     ("own-sum", call)      computed from a sum that each device has taken over its own data, perhaps not over its rows
     ("divided-by", origin, place)   exactly a quotient, taken there, by the number that is written at this origin
     ("loss-divided", origin, place)   computed from the gradient of such a loss
-    ("sum-here",)          exactly a sum that a device took
+    ("sum-here", call)     exactly a sum that a device took
     ("quotient-here", axis)   exactly a quotient of two such sums, of which the lower one differs along this axis
     ("mask", place)        weights that are 0 for the rows that fill up a batch, and 1 for others
     ("masked", place)      exactly a product with such weights

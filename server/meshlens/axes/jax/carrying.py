@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import join, labels_of, variation_of
-from meshlens.axes.domain.labels import HELD, KEPT_ALIKE, KEPT_APART, of_kinds
+from meshlens.axes.domain.labels import HELD, KEPT_ALIKE, KEPT_APART, SUM_HERE, of_kinds
 from meshlens.axes.domain.values import Const, Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     CHOICE,
@@ -19,6 +19,7 @@ from meshlens.axes.domain.variation import (
     Variation,
     either,
     is_apart,
+    is_different,
     is_same,
     of,
 )
@@ -64,12 +65,21 @@ def _in_structure(start: Seq | Dict, stepped: Data) -> Value:
 
 
 def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Context) -> None:
-    """Notes a carry that is varying only before or only after a step in a checked map, where JAX requires one type."""
+    """Notes a carry that is the same on all devices, or has JAX's type for that, only before or only after a step."""
     binder = device_map(ctx)
-    if binder is None or not binder.checked:
+    if binder is None:
         return
-    for before, after in _paired(run, start, stepped):
+    for first, last in _paired(run, start, stepped):
+        before, after = variation_of(first), variation_of(last)
+        reduced = {axis for _, axis, _ in of_kinds(labels_of(first), "over") if is_same(before.over(axis).truth)}
         for axis in axes_of(binder):
+            sums = of_kinds(labels_of(last), SUM_HERE) if axis in reduced else ()
+            if is_different(after.over(axis).truth):
+                run.records.gradient_uses.extend(
+                    [GradientUse("carried-sum", place, site, ctx, axis) for _, place in sums]
+                )
+            if not binder.checked:
+                continue
             kind = _CHANGES.get((before.over(axis).typed, after.over(axis).typed))
             if kind is not None:
                 run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, axis))
@@ -90,7 +100,8 @@ def note_branches(run: Run, returned: Sequence[Value], branches: Sequence[Site],
     if binder is None or not binder.checked:
         return
     for place, site in enumerate(branches[1:], 1):
-        for first, own in _paired(run, returned[0], returned[place]):
+        for one, another in _paired(run, returned[0], returned[place]):
+            first, own = variation_of(one), variation_of(another)
             for axis in axes_of(binder):
                 types = first.over(axis).typed, own.over(axis).typed
                 if types in _CHANGES:
@@ -98,8 +109,8 @@ def note_branches(run: Run, returned: Sequence[Value], branches: Sequence[Site],
                     run.records.gradient_uses.append(GradientUse("branch-alike", marked, other, ctx, axis))
 
 
-def _paired(run: Run, one: Value, other: Value) -> Iterator[tuple[Variation, Variation]]:
-    """Yields how the arrays in two trees vary, pair by pair, as far as the trees have the same structure."""
+def _paired(run: Run, one: Value, other: Value) -> Iterator[tuple[Value, Value]]:
+    """Yields the arrays in two trees, pair by pair, as far as the trees have the same structure."""
     if isinstance(one, (Seq, Dict)) and isinstance(other, (Seq, Dict)):
         if _are_alike(one, other):
             for held, held_by_other in zip(_entries(one), _entries(other), strict=True):
@@ -110,7 +121,7 @@ def _paired(run: Run, one: Value, other: Value) -> Iterator[tuple[Variation, Var
             for name, value in fields.items():
                 yield from _paired(run, value, of_other[name])
     else:
-        yield variation_of(one), variation_of(other)
+        yield one, other
 
 
 def note_left(run: Run, test: Value, used: Sequence[AxisUse], site: Site) -> None:

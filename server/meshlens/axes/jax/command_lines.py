@@ -15,6 +15,7 @@ from meshlens.axes.domain.values import (
     Arg,
     Class,
     Const,
+    Data,
     Dict,
     Ext,
     Function,
@@ -79,6 +80,10 @@ def call_option(run: Run, name: str, call: Invocation) -> Value | None:
     return None
 
 
+_NUMBER = Data(frozenset(), ())
+"""The value of an option that is some number."""
+
+
 def call_parser(run: Run, parser: Made, name: str, call: Invocation) -> Value | None:
     """Returns the result of a parser's method; None if it is not followed."""
     if parser.dotted not in PARSERS and parser.dotted not in PARSERS_OF_DATACLASSES:
@@ -112,6 +117,7 @@ def call_parser(run: Run, parser: Made, name: str, call: Invocation) -> Value | 
         notes = [
             (_spelled(spellings, name), value, _origin(value) or _origin(spellings.get(name, UNKNOWN)))
             for name, value in known.items()
+            if value is not _NUMBER
         ]
         _note(run, notes, call.site, call.ctx)
         table = Dict(tuple(known.items()), open=True, attributes=True)
@@ -201,6 +207,8 @@ def _option_of(run: Run, args: tuple[Arg, ...], call: Invocation) -> tuple[Value
         value = run.invoke(call.inside(kind, (Arg(None, value, default.site, default.site),), call.ctx, "call"))
     if value is not None and call.ctx.conditional:
         value = None
+    if value is None and isinstance(kind, Ext) and kind.dotted in ("int", "float") and "nargs" not in labelled:
+        value = _NUMBER
     return dest, value if value is not None else UNKNOWN
 
 

@@ -26,7 +26,7 @@ from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, UNPLACED, of_kinds
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Mesh, Seq, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import library_calls
 from meshlens.axes.jax.collecting import apply_collective, note_uses
@@ -58,6 +58,7 @@ from meshlens.jaxapi.layers import INITIALIZERS
 from meshlens.jaxapi.libraries import AS_ARRAY, RANGES_OF_JAX, SAVES
 from meshlens.jaxapi.meshes import (
     CONSTRAINT,
+    CURRENT_MESH,
     MESH_CONTEXTS,
     MESHES,
     OUT_SHARDING,
@@ -207,6 +208,12 @@ def _sharding(run: Run, callee: Callee, call: Invocation) -> Value:
     return make_sharding(callee.name, call.args, call.site)
 
 
+def _current_mesh(run: Run, callee: Callee, call: Invocation) -> Value:
+    """Returns the mesh of `jax.set_mesh`; in a map, the current mesh has other types."""
+    mesh = mesh_for_specs(run, call.ctx) if not call.ctx.env.maps else None
+    return mesh if isinstance(mesh, Mesh) else UNKNOWN
+
+
 def _mesh_context(run: Run, callee: Callee, call: Invocation) -> Value:
     args = call.args
     if args and callee.row.call and not call.decorator:
@@ -320,7 +327,8 @@ def _with_variation(found: Data, name: str, call: Invocation) -> Value:
     over = of_library(name, call.args)
     if over is None or over is ANYTHING:
         return found
-    labels = found.labels | counted(over, call.site) if OPERATIONS.get(name) == "sum" else found.labels
+    is_sum = OPERATIONS.get(name) == "sum" or name == "jax.numpy.vdot"
+    labels = found.labels | counted(over, call.site) if is_sum else found.labels
     return Data(labels, found.shape, found.made_by, found.array, over)
 
 
@@ -343,8 +351,8 @@ def _consume(run: Run, callee: Callee, call: Invocation) -> Value:
     return Made(callee.name, call.site, arguments)
 
 
-def _named(name: str) -> Callable[[str], Any]:
-    return {name: name}.get
+def _named(*names: str) -> Callable[[str], Any]:
+    return {name: name for name in names}.get
 
 
 _TABLES: tuple[tuple[Callable[[str], Any], Callable[[Run, Callee, Invocation], Value]], ...] = (
@@ -359,5 +367,6 @@ _TABLES: tuple[tuple[Callable[[str], Any], Callable[[Run, Callee, Invocation], V
     (_named("equinox.filter_shard"), _shard),
     (SAVES.get, _save),
     (_named("meshlens.identity"), _identity),
+    (_named(*CURRENT_MESH), _current_mesh),
 )
 """The tables of callees, each with the function that follows calls to its rows; the first table with the name wins."""

@@ -71,6 +71,8 @@ from meshlens.axes.runs.tree_objects import DEEPEST, entries_for, fields_of, wit
 from meshlens.axes.worth.spending import walked
 
 _MOST_SPECS = 64
+_ASSEMBLED = "jax.make_array_from_"
+"""The beginning of the names of functions that assemble an array from pieces."""
 
 
 def axis_of(binder: Binder, place: int, label: str | None) -> Value:
@@ -182,6 +184,8 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
         return altered(run, value, args, binder.site) if args else value
     if isinstance(value, Data) and isinstance(entry, Instance) and depth < DEEPEST and fields_of(run, entry):
         return with_fields(run, entry, lambda _, own: _enter(run, binder, place, value, own, depth + 1), binder.site)
+    if isinstance(value, Made) and value.dotted.startswith(_ASSEMBLED):
+        return _enter(run, binder, place, Data(value.labels | {"of-jax"}, array=True), entry, depth)
     if is_state(value):
         assert isinstance(value, Made)
         arrays = _enter(run, binder, place, Data(value.labels), entry, depth)

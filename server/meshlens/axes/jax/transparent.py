@@ -229,7 +229,8 @@ def _run_now(
     first = operands[0]
     how = row.how
     if how in ("eval_shape", "transposed", "module_call"):
-        return run_operand(first, rest)
+        # Nothing waits for other devices where only shapes are computed.
+        return run_operand(first, rest, ctx._replace(branch=None) if how == "eval_shape" else ctx)
     if how in ("vjp", "linearize"):
         run.differentiating += 1
         value = run_operand(first, rest)
