@@ -16,6 +16,7 @@ The rule also reports these averages, as hints:
 - A mean of a value that is zero on all devices but one is too small by a factor of the number of devices.
 - A batch is filled up so that it divides evenly over the devices, and the added rows count like the others, because
   their weights repeat a weight of 1 or because the number of rows is taken afterwards.
+- A sum leaves out what a mask hides, but the size of the mask counts it.
 
 ```python
 import jax
@@ -38,6 +39,7 @@ def mean(x, mask):
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from meshlens.axes.data import fillers
@@ -45,9 +47,9 @@ from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
-from meshlens.facts.nodes import BinaryOperation, Constant
+from meshlens.facts.nodes import Attribute, BinaryOperation, Call, Constant, Name, Subscript
 from meshlens.project.solving.solution import Solution
-from meshlens.project.trees import path_to
+from meshlens.project.trees import Node, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.reductions import divided_later
 from meshlens.text import Span
@@ -79,13 +81,15 @@ _WARNINGS = {
     "divided-twice": "this mean over {axis} is divided by the number of devices again",
     "share-averaged": "each device already divides by a total over {axis}; sum the results instead of averaging them",
 }
+_MASK = re.compile(r"mask|valid|keep|is_real", re.I)
 _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
 """Kinds of uses that are correct if the result is immediately scaled by the number of devices."""
 
 
-@rule("AX407", Severity.WARNING, reads="places")
+@rule("AX407", Severity.WARNING, reads="tied")
 def uneven_average(view: FileView) -> Iterator[Finding]:
     """Reports averages that combine values from different sets of devices."""
+    yield from _sizes_of_masks(view)
     seen: set[Span] = set()
     uses = view.records.gradient_uses
     masking = {(use.site.path, use.site.block) for use in uses if use.kind == fillers.MASKED_SUM}
@@ -108,6 +112,56 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
         if span not in seen:
             seen.add(span)
             yield _finding(view, use, span)
+
+
+def _sizes_of_masks(view: FileView) -> Iterator[Finding]:
+    """Yields the sizes of masks that are counted where sums leave out what the masks hide, beside a reduction."""
+    blocks = {use.call.block: None for use in view.records.uses if view.is_here(use.call) and use.context.env.maps}
+    for block in blocks:
+        function = tree(view, str(view.path), block)
+        nodes = list(walk(function)) if function is not None else []
+        weights = {name for node in nodes for name in _weights_in(node)}
+        counted = {name for node in nodes if (name := _summed_name(node)) is not None}
+        for node in nodes:
+            name = _sized_name(node)
+            if name in weights - counted and name is not None and _MASK.search(name):
+                text = f'this counts all entries of "{name}", but the sum only those that it keeps; sum it instead'
+                yield Finding(view.span(Site(str(view.path), block, node.site)), text, severity=Severity.HINT)
+
+
+def _weights_in(node: Node) -> Iterator[str]:
+    """Yields the variables that are factors of what a call sums: `m` in `jnp.sum(x * m)` and `(x * m).sum()`."""
+    summed = _summed(node)
+    if isinstance(summed, BinaryOperation) and summed.operator == "*":
+        yield from [side.name for side in (summed.left, summed.right) if isinstance(side, Name)]
+
+
+def _summed_name(node: Node) -> str | None:
+    summed = _summed(node)
+    return summed.name if isinstance(summed, Name) else None
+
+
+def _summed(node: Node) -> Node | None:
+    """Returns what a call of `sum`, a function or a method, adds up; None for any other node."""
+    if not isinstance(node, Call) or not isinstance(node.callee, Attribute) or node.callee.name != "sum":
+        return None
+    first = next(iter(node.arguments), None)
+    is_function = first is not None and first.label is None and not isinstance(first.value, Constant)
+    return first.value if is_function and first is not None else node.callee.object
+
+
+def _sized_name(node: Node) -> str | None:
+    """Returns the variable whose size an expression is: `m.size`, `m.shape[0]` or `len(m)`."""
+    if isinstance(node, Attribute) and node.name == "size" and isinstance(node.object, Name):
+        return node.object.name
+    if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == "len" and node.arguments:
+        given = node.arguments[0].value
+        return given.name if isinstance(given, Name) else None
+    if isinstance(node, Subscript) and isinstance(node.key, Constant) and node.key.value == 0:
+        shape = node.object
+        if isinstance(shape, Attribute) and shape.name == "shape" and isinstance(shape.object, Name):
+            return shape.object.name
+    return None
 
 
 def _cleared(view: FileView) -> frozenset[Site]:
