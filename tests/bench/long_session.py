@@ -52,7 +52,11 @@ STATEMENTS = (
 NEW_FUNCTION = '\n\ndef helper_{0}(x):\n    """Doc."""\n    y = jax.lax.psum(x, "batch")\n    return y + {0}\n'
 MOST_OPEN = 6
 REST = 0.45
-LONG_REST = 8.0
+LONG_REST = 4.0
+MOST_RESTS = 60
+"""Maximum number of rests that are waited for the server, which reads a large project beside the edits."""
+IDLE = 0.2
+"""CPU time in seconds, in one rest, below which the server and the processes beside it are idle."""
 THOUSAND = 1_000
 
 
@@ -241,7 +245,7 @@ def session(folder: Path, edits: int, seed: int, server: Server | None = None) -
             if number % 100 == 0:
                 server.settle(REST)
             if number % THOUSAND == 0:
-                server.settle(LONG_REST)
+                _wait_until_idle(server)
                 one, *others = [_resident(process) for process in family(server.process.pid)]
                 figures.server.append(one)
                 figures.beside.append(sum(others))
@@ -261,10 +265,21 @@ def _of_a_new_server(server: Server, folder: Path, texts: dict[Path, str]) -> fl
         for path, text in texts.items():
             server.open(path.as_uri(), text)
             server.findings(path.as_uri())
-        server.settle(LONG_REST)
+        _wait_until_idle(server)
         return _resident(server.process.pid)
     finally:
         server.stop()
+
+
+def _wait_until_idle(server: Server) -> None:
+    """Waits until the server has read the project, and has nothing left to do."""
+    before = sum(_cpu(process) for process in family(server.process.pid))
+    for _ in range(MOST_RESTS):
+        server.settle(LONG_REST)
+        now = sum(_cpu(process) for process in family(server.process.pid))
+        if now - before < IDLE:
+            return
+        before = now
 
 
 def _resident(process: int) -> float:
@@ -276,7 +291,10 @@ def _resident(process: int) -> float:
 
 
 def _cpu(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
