@@ -38,6 +38,7 @@ HOLDS_MESH = "<mesh>"
 SERVES_RELEASES = "<guard>"
 CALLS_ENTRY = "<entry>"
 
+_FUNCTION_WORDS = frozenset({"fn", "func", "function", "step", "update"})
 _NOTED = frozenset({Assign, Try, With, Lambda, FunctionDef})
 
 
@@ -64,6 +65,17 @@ def _is_compiled(value: Expression) -> bool:
     if last_name(value.callee) in _compilers():
         return True
     return isinstance(value.callee, Attribute) and value.callee.name == "compile" and _is_lowered(value.callee.object)
+
+
+def _is_made_step(node: Assign) -> bool:
+    """Returns whether an attribute is set to a function that a factory made, as in `self.step = make_step(optimizer)`.
+
+    The word at the end of both names tells; most attributes with one in common hold data.
+    """
+    made = last_name(node.value.callee) if isinstance(node.value, Call) else None
+    word = (made or "").rpartition("_")[2]
+    names = [target.name for target in node.targets if isinstance(target, Attribute)]
+    return word in _FUNCTION_WORDS and word != made and any(name.rpartition("_")[2] == word for name in names)
 
 
 def _is_lowered(value: Expression) -> bool:
@@ -131,7 +143,7 @@ def _noted(node: Any, shape: Any) -> Iterator[str]:
     if isinstance(node, Assign):
         if _is_local_function(node.value):
             yield from (LOCAL_FUNCTION + target.name for target in node.targets if isinstance(target, Name))
-        if _is_compiled(node.value):
+        if _is_compiled(node.value) or _is_made_step(node):
             yield from (LOCAL_FUNCTION + target.name for target in node.targets if isinstance(target, Attribute))
         if any(isinstance(target, Attribute) and _is_mesh(target) for target in node.targets):
             yield HOLDS_MESH

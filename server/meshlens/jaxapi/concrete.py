@@ -21,6 +21,10 @@ _SHAPE = Concrete(("shape",), ("shape",))
 _ALL = Concrete((), ("*",))
 _OF_KEY = Concrete(("key", "shape"), ("shape",))
 _DRAWS = "bits cauchy exponential gumbel laplace logistic normal rademacher uniform".split()
+_RANGE = Concrete(("start", "stop", "step"), ("start", "stop", "step"))
+_STEPS = Concrete(("start", "stop", "num"), ("num",))
+_STEPS_OF_NUMPY = Concrete(("start", "stop", "num"), ("start", "stop", "num"))
+_SQUARE = Concrete(("N", "M"), ("N", "M"))
 _SEGMENTS = Concrete(("data", "segment_ids", "num_segments"), ("num_segments",))
 
 CONCRETE: dict[str, Concrete] = {
@@ -39,9 +43,9 @@ CONCRETE: dict[str, Concrete] = {
     "jax.numpy.ones": _SHAPE,
     "jax.numpy.empty": _SHAPE,
     "jax.numpy.full": _SHAPE,
-    "jax.numpy.arange": Concrete(("start", "stop", "step"), ("start", "stop", "step")),
-    "jax.numpy.linspace": Concrete(("start", "stop", "num"), ("num",)),
-    "jax.numpy.eye": Concrete(("N", "M"), ("N", "M")),
+    "jax.numpy.arange": _RANGE,
+    **{f"jax.numpy.{name}": _STEPS for name in "linspace logspace geomspace".split()},
+    "jax.numpy.eye": _SQUARE,
     "jax.numpy.identity": Concrete(("n",), ("n",)),
     "jax.numpy.tri": Concrete(("N", "M"), ("N", "M")),
     "jax.numpy.reshape": Concrete(("a", "shape"), ("shape",)),
@@ -57,12 +61,18 @@ CONCRETE: dict[str, Concrete] = {
     "jax.random.choice": Concrete(("key", "a", "shape"), ("shape",)),
     "jax.random.bernoulli": Concrete(("key", "p", "shape"), ("shape",)),
     **{f"jax.random.{name}": _OF_KEY for name in _DRAWS},
+    **{f"numpy.{name}": _SHAPE for name in "zeros ones empty".split()},
+    **{f"numpy.{name}": _STEPS_OF_NUMPY for name in "linspace logspace geomspace".split()},
+    "numpy.full": Concrete(("shape", "fill_value"), ("shape", "fill_value")),
+    "numpy.arange": _RANGE,
+    "numpy.eye": _SQUARE,
+    "numpy.identity": Concrete(("n",), ("n",)),
     **{f"math.{name}": _ALL for name in "ceil cos exp floor log log2 log10 pow sin sqrt tan tanh trunc".split()},
 }
 """The rows by canonical name; measured with a traced argument under `jit`, `pmap`, `scan` and `fori_loop`.
 
-Each raises on JAX 0.6.2, 0.8.1, 0.10.2 and 0.12.0.1: a `ConcretizationTypeError`, a `TracerIntegerConversionError`, or
-a `TypeError: Shapes must be 1D sequences of concrete values of integer type`.
+Each raises on JAX 0.6.2, 0.8.1, 0.10.2 and 0.12.0.1: a `ConcretizationTypeError`, a `TracerIntegerConversionError`, a
+`TracerArrayConversionError`, or a `TypeError: Shapes must be 1D sequences of concrete values of integer type`.
 """
 
 CONCRETE_METHODS: dict[str, str] = {"reshape": "arguments", "repeat": "arguments", "item": "array", "tolist": "array"}

@@ -10,6 +10,7 @@ from meshlens.axes.domain.values import Arg, Const, Value
 
 _EINSUM = re.compile(r"[A-Za-z]*(?:\.\.\.)?[A-Za-z]*")
 _LARGEST_RANK = 16
+_LONGEST_PATTERN = 200
 
 
 def shape_or_none(value: Value) -> Sizes | None:
@@ -114,8 +115,9 @@ def rearranged(name: str, args: tuple[Arg, ...]) -> Sizes | None:
     shape = shape_or_none(positional[0]) if positional else None
     if name not in EINOPS or shape is None or not isinstance(said, Const) or not isinstance(said.value, str):
         return None
-    before, arrow, after = said.value.partition("->")
-    if not arrow or any(sign in said.value for sign in (".", "_", "*")):
+    pattern = said.value[: _LONGEST_PATTERN + 1]
+    before, arrow, after = pattern.partition("->")
+    if not arrow or len(pattern) > _LONGEST_PATTERN or any(sign in pattern for sign in (".", "_", "*")):
         return None
     sides = _groups(before), _groups(after)
     if len(sides[0]) != len(shape):

@@ -315,6 +315,9 @@ _EXACT = frozenset(
         STATE_OF,
         OWN_PRODUCT,
         LINE,
+        DIVIDED_BY,
+        SUM_HERE,
+        QUOTIENT_HERE,
         "clipped-apart",
         *_OF_AXES,
     }
