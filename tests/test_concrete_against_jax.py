@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 from typing import Any
 
@@ -35,7 +37,9 @@ def _sample(function: str, parameter: str) -> Any:
         "p": 0.5,
         "start_indices": (0, 0),
     }
-    if parameter in ("start", "start_index", "axis", "dimension"):
+    if parameter == "start":
+        return 1  # Geometric sequences have no zero.
+    if parameter in ("start_index", "axis", "dimension"):
         return 0
     if parameter in ("operand", "ary", "a", "A", "array", "data", "init"):
         return jnp.ones((8, 4))
@@ -44,15 +48,12 @@ def _sample(function: str, parameter: str) -> Any:
 
 def _call(function: str, needed: str, number: Any) -> None:
     """Calls a function with a number, perhaps a tracer, for a parameter that needs a plain value."""
-    import jax
-
     if needed == "*":
         called: Any = _BUILT_IN.get(function) or getattr(math, function.removeprefix("math."))
         called(*((number, 1) if function == "math.pow" else (number,)))
         return
-    called = jax
-    for step in function.split(".")[1:]:
-        called = getattr(called, step)
+    package, *steps = function.split(".")
+    called = functools.reduce(getattr, steps, importlib.import_module(package))
     row = CONCRETE[function]
     given = {name: _sample(function, name) for name in row.parameters}
     is_shape = needed in ("shape", "slice_sizes")
