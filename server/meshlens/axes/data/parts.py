@@ -6,16 +6,16 @@ the sum meaningful.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.contractions import einsum_terms
 from meshlens.axes.data.mixing import of_reshape
-from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.joining import labels_of, leaves, variation_of
 from meshlens.axes.domain.labels import NONE, OWN_PRODUCT, SPLIT_ALONG, SUM_HERE, of_kinds
-from meshlens.axes.domain.values import Arg, Const, Data, Dict, Seq, Site, Value
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     APART,
     COLUMNS,
@@ -333,7 +333,7 @@ def note_logarithms(run: Run, value: Value, names: Collection[str], site: Site, 
         site: the collective.
         ctx: the context.
     """
-    for one in _leaves(value):
+    for one in leaves(value):
         for _, axis, place in of_kinds(labels_of(one), _LOGARITHM):
             if axis in names and "of-gradient" not in labels_of(one):
                 run.records.gradient_uses.append(GradientUse("logarithms-reduced", site, place, ctx, axis))
@@ -349,16 +349,8 @@ def note_parts(run: Run, value: Value, names: Collection[str], site: Site, ctx: 
         site: the collective.
         ctx: the context.
     """
-    for one in _leaves(value):
+    for one in leaves(value):
         _note_part(run, one, names, site, ctx)
-
-
-def _leaves(value: Value) -> Iterator[Value]:
-    if isinstance(value, (Seq, Dict)):
-        for item in value.items:
-            yield from _leaves(item[1] if isinstance(item, tuple) else item)
-    else:
-        yield value
 
 
 def _note_part(run: Run, value: Value, names: Collection[str], site: Site, ctx: Context) -> None:

@@ -51,6 +51,9 @@ _LIST_FLAGS = frozenset({f"{FLAG}list", f"{FLAG}spaceseplist"})
 _SWITCHES = frozenset({f"{FLAG}boolean", f"{FLAG}bool", f"{FLAG}alias"})
 _DEEPEST = 4
 
+_NUMBER = Data(frozenset(), ())
+"""The value of an option that is some number."""
+
 
 def call_option(run: Run, name: str, call: Invocation) -> Value | None:
     """Returns the result of a library callable that defines or reads options; None for any other callable.
@@ -78,10 +81,6 @@ def call_option(run: Run, name: str, call: Invocation) -> Value | None:
     if name in ENTRIES or name in CONFIGURATIONS:
         return _started(run, call)
     return None
-
-
-_NUMBER = Data(frozenset(), ())
-"""The value of an option that is some number."""
 
 
 def call_parser(run: Run, parser: Made, name: str, call: Invocation) -> Value | None:
