@@ -53,7 +53,7 @@ A running average in a state of which each device has a copy must be updated ali
 reduced over one axis, but not over another one over which the gradients are reduced, the finding is a hint. So it is if
 one running average of a `pmap`'s state is updated with the device's own rows, but another one of the same state with a
 value reduced over the devices, such as the sums and counts of clusters, unless the devices' averages are put together
-later.
+later. A single number that is tracked counts only if a loss is computed with it.
 
 Similarly, a layer that takes an axis name to reduce its statistics over, but gets none inside a map that binds one,
 keeps separate statistics on each device. This finding is a hint, since separate statistics may be intended.
@@ -69,7 +69,7 @@ from typing import Any, NamedTuple
 from meshlens.axes.data.gradients import STRAYED
 from meshlens.axes.data.running_averages import COMBINED
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import KEPT_ALIKE, KEPT_APART, of_kinds
+from meshlens.axes.domain.labels import KEPT_ALIKE, KEPT_APART, OWN_AVERAGE, of_kinds
 from meshlens.axes.domain.values import Binder, Const, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import EVERYWHERE
 from meshlens.axes.jax.optimizers import MOMENTS_APART
@@ -193,15 +193,17 @@ def _apart(solution: Solution) -> dict[tuple[Site, str], tuple[Binder, Site, boo
         for call in records.mapped_calls:
             binders = (*call.context.env.maps, call.binder) if _is_certain(call.context) else ()
             for own, alike in _pairs(call.returned) if binders else ():
-                _, site, axis, step = own
+                _, site, axis, step, is_array = own
                 _, fellow, _, place = alike
                 binder = _binder_of(axis, binders)
-                if binder is not None:
+                if binder is not None and is_array:
                     found[step if site == place else site, axis] = (site, binder, fellow, True)
-            for _, site, axis, step in of_kinds(labels_of(call.returned), KEPT_APART) if binders else ():
+            for _, site, axis, step, is_array in of_kinds(labels_of(call.returned), KEPT_APART) if binders else ():
                 binder = _binder_of(axis, binders)
                 gradients = _reduced_gradients(solution, binder, axis) if binder is not None else None
-                if binder is not None and gradients is not None and (step, axis) not in found:
+                if binder is None or gradients is None or (step, axis) in found:
+                    continue
+                if is_array or _is_in_loss(solution, binder, (OWN_AVERAGE, site, axis)):
                     place = step if _leaves_axis_out(solution, site, step) else site
                     found.setdefault((place, axis), (site, binder, gradients, False))
     uses = (use for records in solution.by_file.values() for use in records.gradient_uses) if found else ()
@@ -246,6 +248,14 @@ def _reduced_gradients(solution: Solution, binder: Binder, axis: str) -> Site | 
     """Returns where a map reduces gradients over an axis; None if nowhere."""
     reduced = (one for one in reductions_of(solution, binder) if "of-gradient" in one.labels)
     return min([one.call for one in reduced if literal_name(one.name) == axis], default=None)
+
+
+def _is_in_loss(solution: Solution, binder: Binder, average: tuple[str, Site, str]) -> bool:
+    """Returns whether a map reduces a value, such as a loss, that is computed from a running average.
+
+    Other numbers that are tracked like this may be meant for a log.
+    """
+    return any(average in one.labels for one in reductions_of(solution, binder))
 
 
 def _pairs(returned: Value) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:

@@ -110,6 +110,8 @@ def note_device(run: Run, value: Data, index: Value, site: Site, ctx: Context) -
     if index == _FIRST:
         note_first_device(run, value, site, ctx)
         return
+    if isinstance(index, Const) and isinstance(index.value, str):
+        return
     for _, call in of_kinds(value.labels, "apart"):
         run.records.gradient_uses.append(GradientUse("other-of-devices", site, call, ctx))
 

@@ -41,8 +41,8 @@ def kept(left: Value, right: Value, site: Site, ctx: Context) -> frozenset[Any]:
             if not is_given(before.over(axis).truth):
                 continue
             is_of_sum = along.truth == DIFFERS and holds_copy and bool(of_kinds(added, "own-sum", "counted"))
-            if (_is_own(along, is_scaled) or is_of_sum) and is_array and (is_scaled or holds_copy):
-                found |= {(KEPT_APART, site, axis, ctx.route[-1].site), (OWN_AVERAGE, site, axis)}
+            if (_is_own(along, is_scaled) or is_of_sum) and (is_scaled or holds_copy):
+                found |= {(KEPT_APART, site, axis, ctx.route[-1].site, is_array), (OWN_AVERAGE, site, axis)}
             elif axis in reduced and is_same(along.truth) and (is_scaled or (holds_copy and along.typed == VARYING)):
                 found.add((KEPT_ALIKE, reduced[axis], axis, site))
         if found:

@@ -44,7 +44,8 @@ first operation on the value.
     ("drifted", place, axis)   a value that is the same over an axis, updated with one that differs
     ("parted", place, axis)    likewise, but each device has its own parameters, which may be copies
     ("strayed", place, axis)   exactly a copy of a running average, updated with a value that differs along this axis
-    ("kept-apart", place, axis, call)   exactly a copy of a running average, updated there with the device's own rows
+    ("kept-apart", place, axis, call, is_array)   exactly a copy of a running average, updated there with the device's
+                           own rows; whether it is more than a number
     ("kept-alike", call, axis, place)   likewise, but updated with what was reduced over this axis
     ("own-average", place, axis)   computed from a copy that is kept apart
     ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis

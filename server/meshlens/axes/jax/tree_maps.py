@@ -9,12 +9,12 @@ from typing import Any
 
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.layer_shapes import parameters_of_layer
-from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
+from meshlens.axes.domain.joining import join_all, labels_of, options, union, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value
 from meshlens.axes.domain.labels import PLACES, STATE_OF, of_kinds, travelling
 from meshlens.axes.domain.map_values import Leaf
 from meshlens.axes.domain.specs import chosen_for
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Union, Value
 from meshlens.axes.jax.parameter_trees import module_of
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.run import Run
@@ -101,6 +101,8 @@ def _is_mapped(value: Value) -> bool:
 def mapped_tree(run: Run, mapping: Mapping, tree: Value, site: Site, depth: int = 0) -> Value:
     """Runs a function on each leaf of a tree, or only once if the structure of the tree is unknown."""
     is_leaf = mapping.is_leaf is not None and mapping.is_leaf(tree)
+    if isinstance(tree, Union) and depth == 0 and all(isinstance(one, (Seq, Dict)) for one in tree.options):
+        return union([mapped_tree(run, mapping, one, site, depth + 1) for one in tree.options])
     if isinstance(tree, (Seq, Dict)) and not is_leaf and depth < _DEEPEST_TREE and len(tree.items) <= _MOST_ITEMS:
         if isinstance(tree, Seq) and (tree.items or not tree.open):
             items = tuple([mapped_tree(run, mapping, one, site, depth + 1) for one in tree.items])

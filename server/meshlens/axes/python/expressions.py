@@ -461,11 +461,15 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     return found
 
 
-def _array_of_first_size(node: Subscript) -> Name | None:
-    """Returns the variable `x` of `x.shape[0]`, whose value can be looked up again."""
+def _array_of_first_size(node: Subscript) -> Name | Subscript | None:
+    """Returns the `x` of `x.shape[0]`: a variable or an entry of one, such as `batch["y"]`, to be looked up again."""
     shape, key = node.object, node.key
-    is_first = isinstance(shape, Attribute) and shape.name == "shape" and isinstance(key, Constant) and key.value == 0
-    return shape.object if is_first and isinstance(shape, Attribute) and isinstance(shape.object, Name) else None
+    if not isinstance(shape, Attribute) or shape.name != "shape" or not isinstance(key, Constant) or key.value != 0:
+        return None
+    array = shape.object
+    if isinstance(array, Subscript):
+        return array if isinstance(array.object, Name) and isinstance(array.key, Constant) else None
+    return array if isinstance(array, Name) else None
 
 
 def _slice(run: Run, node: Slice, frame: Frame, ctx: Context) -> Value:

@@ -212,18 +212,16 @@ def _may_run_again(run: Run, function: Function, values: dict[str, Value], count
         return False
     length = len(run.body(function))
     if count < _MOST_SHORT and (
-        (length == 1 and _gets_what_differs(run, values)) or _fills_up_ones(run, function, values)
+        (length == 1 and _gets_what_differs(run, values)) or _fills_up_rows(run, function, values)
     ):
         return True
     return tells_leaves_apart(run, function, values) or (length <= _FEW and _names_an_entry(run, function, values))
 
 
-def _fills_up_ones(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a function fills up an array of ones, which may be the weights in a table of other arrays."""
-    for value in values.values():
-        if type(value) is Data and value.labels and ONES in value.labels:
-            return run.world.fills_up(function.path, function.block)
-    return False
+def _fills_up_rows(run: Run, function: Function, values: dict[str, Value]) -> bool:
+    """Returns whether a function fills up an array, such as the last of the batches and the weights of its rows."""
+    is_given = any(type(value) is Data and (value.shape or ONES in value.labels) for value in values.values())
+    return is_given and run.world.fills_up(function.path, function.block)
 
 
 def tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -> bool:
