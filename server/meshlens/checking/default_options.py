@@ -7,7 +7,7 @@ that hold for any options counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,10 +20,13 @@ from meshlens.project.view import FileView
 
 _GROUPS = ("AX1", "AX2")
 """The groups of rules about names, meshes, specs, arguments and shapes, which raise errors."""
+_OF_DEVICES = "AX301"
+"""The rule about numbers of devices, which are those of the target and make it report warnings."""
 _OF_NUMBERS = "AX4"
 """The group of rules about values and gradients. With more known, they may report a fault at another place."""
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r'"(\w+)"')
+_NUMBER = re.compile(r"^\d+")
 _MOST_SHOWN = 3
 """Maximum number of defaults to show if it is unknown which of them matter."""
 
@@ -62,12 +65,14 @@ def found_by_default(
     told: set[_Option | None] = set()
     for rule in rules:
         is_of_numbers = rule.code.startswith(_OF_NUMBERS) and rule.code not in told_of
-        if not is_of_numbers and not (rule.code.startswith(_GROUPS) and rule.severity is Severity.ERROR):
+        is_of_devices = rule.code == _OF_DEVICES
+        is_error = rule.code.startswith(_GROUPS) and rule.severity is Severity.ERROR
+        if not (is_of_numbers or is_of_devices or is_error):
             continue
         found = [
             one
             for one in run(rule, by_default)
-            if (is_of_numbers or one.severity is Severity.ERROR) and (one.code, one.finding.span.start) not in places
+            if (not is_error or one.severity is Severity.ERROR) and (one.code, one.finding.span.start) not in places
         ]
         for one in sorted(found, key=lambda one: one.finding.span)[:1]:
             option = None if is_of_numbers else _option_of(by_default, one.finding, options)
@@ -93,22 +98,28 @@ def _options(solution: Solution) -> tuple[_Option, ...]:
 def _words(default: Value) -> frozenset[str]:
     items = default.items if isinstance(default, Seq) else (default,)
     texts = [item.value for item in items if isinstance(item, Const) and isinstance(item.value, str)]
-    return frozenset(word for text in texts for word in _WORD.findall(text))
+    numbers = [str(item.value) for item in items if isinstance(item, Const) and type(item.value) is int]
+    return frozenset([word for text in texts for word in _WORD.findall(text)] + numbers)
 
 
 def _option_of(view: FileView, finding: Finding, options: tuple[_Option, ...]) -> _Option | None:
     """Returns the option whose default is marked or explains a finding, or else the only one that it quotes from."""
     marked = {(view.path, finding.span), *[(place.path, place.span) for place in finding.related]}
     exact = [one for one in options if (view.path_of(one.site), view.span(one.site)) in marked]
-    quoted = _QUOTED.findall(finding.message)
+    quoted = _NUMBER.findall(finding.message) or _QUOTED.findall(finding.message)
     about = [one for one in options if not one.words.isdisjoint(quoted[:1])]
-    alike = about or [one for one in options if not one.words.isdisjoint(quoted)]
+    alike = _nearest(view, about or [one for one in options if not one.words.isdisjoint(quoted)])
     return exact[0] if exact else alike[0] if len(alike) == 1 else None
+
+
+def _nearest(view: FileView, options: Sequence[_Option]) -> Sequence[_Option]:
+    """Returns the options of the program in a file, which are often in this file; all options if none are."""
+    return [one for one in options if view.is_here(one.site)] or options
 
 
 def _softened(view: FileView, finding: Finding, option: _Option | None, options: tuple[_Option, ...]) -> Finding:
     """Returns a finding that names the default; marks it, if an option is given whose default is the fault."""
-    shown = (option,) if option is not None else options[:_MOST_SHOWN]
+    shown = (option,) if option is not None else _nearest(view, options)[:_MOST_SHOWN]
     defaults = [
         Related(view.path_of(one.site), view.span(one.site), f"the default of {one.name} is set here") for one in shown
     ]

@@ -89,6 +89,10 @@ _MESSAGES = {
         'the offset of each device\'s part along "{axis}" should be lax.axis_index("{axis}") times the size of a part, '
         "but the factor is another number"
     ),
+    "offset-by-size": (
+        "these numbers overlap between the devices: each device has more of them than the axis has devices, but the "
+        'offset is lax.axis_index("{axis}") times the number of devices; multiply it by the number of rows per device'
+    ),
     "slices-overlap": (
         "each slice has several rows but starts at the bare device index, so the slices overlap; multiply "
         'lax.axis_index("{axis}") by the number of rows in a slice'

@@ -16,6 +16,8 @@ from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 
 _IN_PART, _GATHERED = "position-in-part", "gathered-position"
+_BY_SIZE = "index-by-size"
+"""The kind of the label of exactly a device's index along an axis, multiplied by the size of this axis."""
 _LAST = "last-index"
 """The kind of the label of the number of devices along an axis minus 1, if that number is unknown."""
 ALL_ROWS = "all-rows"
@@ -108,6 +110,31 @@ def note_shifted(run: Run, left: Value, right: Value, site: Site, ctx: Context) 
                 is_size = factor == size if size is not None else factor != taken
                 if own == axis and not is_size:
                     run.records.gradient_uses.append(GradientUse("offset-of-part", site, None, ctx, axis))
+        if FROM_ZERO in labels_of(value) and (shape := shape_of(value)) and shape[0] is not None:
+            for _, axis in of_kinds(labels_of(other), _BY_SIZE):
+                # As many numbers as there are devices are counted on, such as the blocks of an `all_to_all`.
+                if (size := _devices_along(run, axis, site, ctx)) is not None and shape[0] > size:
+                    run.records.gradient_uses.append(GradientUse("offset-by-size", site, None, ctx, axis))
+
+
+def index_by_size(left: Value, right: Value) -> frozenset[object]:
+    """Returns the label of a product of a device's index along an axis and the size of this axis."""
+    for index, factor in ((left, right), (right, left)):
+        axes = [axis for _, axis in of_kinds(labels_of(index), OWN_INDEX)]
+        labels = labels_of(factor)
+        is_size = SOME_COUNT in labels or bool(of_kinds(labels, COUNT))
+        if len(axes) == 1 and is_size and ("size-of", axes[0]) in labels:
+            return frozenset([(_BY_SIZE, axes[0])])
+    return NONE
+
+
+def _devices_along(run: Run, axis: str, site: Site, ctx: Context) -> int | None:
+    """Returns the size of an axis; for a `pmap` that does not give it, the number of devices that the file targets."""
+    size, binder = size_along(ctx.env, axis), ctx.env.binder_of(axis)
+    if size is not None or binder is None or binder.kind != "pmap":
+        return size
+    target = run.world.devices_of(site.path)
+    return target.count if target is not None else None
 
 
 _SEEN_FROM_RIGHT = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

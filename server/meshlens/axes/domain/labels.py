@@ -57,6 +57,7 @@ first operation on the value.
     ("own-index", axis)    exactly the index of the device along this axis
     ("scaled-index", axis, n, place)   exactly the index of the device along this axis times n, which is written there;
                            no place if n is the size of an axis
+    ("index-by-size", axis)   exactly the index of the device along this axis times the size of this axis
     ("last-index", axis)   exactly the number of devices along this axis minus 1, if that number is unknown
     ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
@@ -303,6 +304,7 @@ _EXACT = frozenset(
         "copies",
         "own-index",
         "last-index",
+        "index-by-size",
         SCALED_INDEX,
         TYPED,
         PART_SIZE,

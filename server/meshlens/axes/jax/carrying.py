@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 
+from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import join, labels_of, variation_of
-from meshlens.axes.domain.labels import HELD, KEPT_ALIKE, KEPT_APART, SUM_HERE, of_kinds
-from meshlens.axes.domain.values import Const, Data, Dict, Instance, Seq, Site, Value
+from meshlens.axes.domain.labels import HELD, KEPT_ALIKE, KEPT_APART, PARAMETERS, SUM_HERE, of_kinds
+from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     CHOICE,
     INVARIANT,
@@ -33,6 +35,7 @@ from meshlens.jaxapi.collectives import WAITING
 _CHANGES = {(INVARIANT, VARYING): "carried", (VARYING, INVARIANT): "carried-reduced"}
 """The kind of record for the types of a carry at the start and after a step."""
 _OWN = frozenset({"data", "index"})
+_LARGE = 300
 
 
 def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
@@ -48,20 +51,44 @@ def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
             return with_fields(run, start, lambda name, held: carried(run, held, after[name], site), site)
     if isinstance(start, (Seq, Dict)) and not start.open and type(stepped) is Data:
         # A carry keeps its structure.
-        return carried(run, start, _in_structure(start, stepped), site)
+        return carried(run, start, in_structure(start, stepped), site)
     is_number = isinstance(start, Const) and isinstance(start.value, (int, float)) and type(stepped) is Data
     both = stepped if is_number else join(start, stepped)
     if isinstance(both, Data):
         held = both.labels.union(of_kinds(labels_of(stepped), HELD, KEPT_APART, KEPT_ALIKE))
-        return replace(both, labels=held, over=after_steps(variation_of(start), variation_of(stepped)))
+        # A carry keeps its shape.
+        shape = both.shape or shape_of(start) or shape_of(stepped)
+        over = after_steps(variation_of(start), variation_of(stepped))
+        return replace(both, labels=held, shape=shape, array=both.array or shape is not None, over=over)
     return both
 
 
-def _in_structure(start: Seq | Dict, stepped: Data) -> Value:
-    """Returns a tree with the structure of the start, in which one value describes all arrays."""
-    if isinstance(start, Dict):
-        return Dict(tuple([(key, stepped) for key, _ in start.items]))
-    return Seq(start.kind, (stepped,) * len(start.items))
+def in_structure(tree: Value, one: Data) -> Value:
+    """Returns a tree with the structure and shapes of another one, in which one value describes all arrays."""
+    if isinstance(tree, (Seq, Dict)) and tree.weight < _LARGE and not tree.open:
+        if isinstance(tree, Dict):
+            return Dict(tuple([(key, in_structure(held, one)) for key, held in tree.items]))
+        return Seq(tree.kind, tuple([in_structure(held, one) for held in tree.items]))
+    shape, known = shape_of(tree), of_kinds(labels_of(tree), PARAMETERS) if type(tree) is Data else ()
+    if shape is None and not known:
+        return one
+    return replace(one, labels=one.labels.union(known), shape=shape, array=one.array or shape is not None)
+
+
+def branches_joined(returned: Sequence[Value]) -> Value:
+    """Returns the result of a `cond` or `switch`, whose branches return arrays of the same shapes."""
+    return reduce(_either, returned) if returned else UNKNOWN
+
+
+def _either(one: Value, other: Value) -> Value:
+    if isinstance(one, Seq) and isinstance(other, Seq) and _are_alike(one, other):
+        return Seq(one.kind, tuple([_either(a, b) for a, b in zip(one.items, other.items, strict=True)]))
+    if isinstance(one, Dict) and isinstance(other, Dict) and _are_alike(one, other):
+        pairs = zip(one.items, other.items, strict=True)
+        return Dict(tuple([(key, _either(held, held_by_other)) for (key, held), (_, held_by_other) in pairs]))
+    both = join(one, other)
+    shape = shape_of(one) or shape_of(other)
+    return replace(both, shape=shape, array=True) if type(both) is Data and shape and both.shape is None else both
 
 
 def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Context) -> None:

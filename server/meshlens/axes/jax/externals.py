@@ -29,6 +29,7 @@ from meshlens.axes.domain.labels import NONE, UNPLACED, of_kinds
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Mesh, Seq, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import library_calls
+from meshlens.axes.jax.carrying import in_structure
 from meshlens.axes.jax.collecting import apply_collective, note_uses
 from meshlens.axes.jax.command_lines import call_option
 from meshlens.axes.jax.mapping import apply_binder
@@ -55,7 +56,7 @@ from meshlens.jaxapi.command_lines import PARSERS
 from meshlens.jaxapi.concrete import CONCRETE
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.layers import INITIALIZERS
-from meshlens.jaxapi.libraries import AS_ARRAY, RANGES_OF_JAX, SAVES
+from meshlens.jaxapi.libraries import AS_ARRAY, RANGES_OF_JAX, SAVES, UPDATES
 from meshlens.jaxapi.meshes import (
     CONSTRAINT,
     CURRENT_MESH,
@@ -278,6 +279,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     found = replace(found, labels=found.labels | stencil) if stencil else found
     found = with_sharding(run, name, call.args, found, call.site, call.ctx)
     value = _with_variation(found, name, call)
+    if name in UPDATES and call.args and type(value) is Data:
+        return in_structure(call.args[0].value, value)
     if not call.ctx.env.maps and type(value) is Data:
         value = moments.of_call(name, call.args, value)
         note_combined_outside(run, name, call.args, call.site, call.ctx)

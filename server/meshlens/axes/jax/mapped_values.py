@@ -422,7 +422,7 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
 def with_rows(binder: Binder, result: Value, returned: Value, args: Sequence[Arg]) -> Value:
     """Returns the result of a `vmap` or `pmap` with a first dimension in each array, the default of `out_axes`.
 
-    Arrays that a `pmap` returns may be the same on all devices.
+    Arrays that a `pmap` returns may be the same on all devices, unless they certainly differ.
 
     Args:
         binder: the map.
@@ -435,7 +435,7 @@ def with_rows(binder: Binder, result: Value, returned: Value, args: Sequence[Arg
         return result
     sizes = [_rows_of(arg.value, axis_of(binder, place, arg.label)) for place, arg in enumerate(args)]
     rows = next((size for size in sizes if size is not None), None)
-    return _stacked_rows(result, returned, rows, NONE if binder.kind == "vmap" else NONE | {"uniform"})
+    return _stacked_rows(result, returned, rows, () if binder.kind == "vmap" else axes_of(binder))
 
 
 def _rows_of(value: Value, entry: Value) -> int | None:
@@ -445,16 +445,21 @@ def _rows_of(value: Value, entry: Value) -> int | None:
     return shape[place] if type(place) is int and shape is not None and 0 <= place < len(shape) else None
 
 
-def _stacked_rows(result: Value, returned: Value, rows: int | None, labels: frozenset[str]) -> Value:
+def _stacked_rows(result: Value, returned: Value, rows: int | None, axes: tuple[str, ...]) -> Value:
     if type(result) is Data and result.shape is None:
         shape = shape_of(returned)
-        return replace(result, shape=(rows, *shape), labels=result.labels | labels) if shape is not None else result
+        if shape is None:
+            return result
+        over = variation_of(returned)
+        may_be_alike = bool(axes) and not all(is_different(over.over(axis).truth) for axis in axes)
+        labels = result.labels | {"uniform"} if may_be_alike else result.labels
+        return replace(result, shape=(rows, *shape), labels=labels)
     if isinstance(result, Seq) and isinstance(returned, Seq) and len(result.items) == len(returned.items):
         pairs = zip(result.items, returned.items, strict=True)
-        return Seq(result.kind, tuple([_stacked_rows(one, row, rows, labels) for one, row in pairs]), result.open)
+        return Seq(result.kind, tuple([_stacked_rows(one, row, rows, axes) for one, row in pairs]), result.open)
     if isinstance(result, Dict) and isinstance(returned, Dict) and len(result.items) == len(returned.items):
         known = dict(returned.items)
-        parts = [(key, _stacked_rows(one, known.get(key, UNKNOWN), rows, labels)) for key, one in result.items]
+        parts = [(key, _stacked_rows(one, known.get(key, UNKNOWN), rows, axes)) for key, one in result.items]
         return Dict(tuple(parts), result.open, result.attributes)
     return result
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from meshlens.axes.data import pipelines, transfer
+from meshlens.axes.data.arrays import count_of, shape_of
 from meshlens.axes.data.rings import Turns, counted, counter, note_turns
 from meshlens.axes.data.slices import note_chosen
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import anyhow, note_scanned, without_sharding
-from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
+from meshlens.axes.domain.joining import labels_of, leaves, options, variation_of
 from meshlens.axes.domain.labels import NONE, TRACED, travelling, without_dimensions
 from meshlens.axes.domain.values import (
     STATIC,
@@ -32,7 +34,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.variation import ZEROS, is_apart, is_same
-from meshlens.axes.jax.carrying import carried, note_branches, note_carried, note_left
+from meshlens.axes.jax.carrying import branches_joined, carried, note_branches, note_carried, note_left
 from meshlens.axes.jax.compiled_calls import (
     as_results,
     note_donated,
@@ -263,7 +265,7 @@ def _run_now(
                 "tuple",
                 (
                     behind(found.get(row.parameters[1]), carry, stepped.items[0]),
-                    _stacked(run, stepped.items[1], site, bool(ctx.env.maps)),
+                    _stacked(run, stepped.items[1], site, _Steps(_length(arrays, given("length")), bool(ctx.env.maps))),
                 ),
             )
         return Seq("tuple", (stepped, stepped))
@@ -271,13 +273,13 @@ def _run_now(
         note_chosen(run, given("pred"), ctx)
         returned = _branches(found.get("pred"), operands, rest, site, ctx, run_operand)
         note_branches(run, returned, [arm.site or site for arm in operands], ctx)
-        return join_all(returned)
+        return branches_joined(returned)
     if how == "switch":
         branches = first.value.items if isinstance(first.value, Seq) else (first.value,)
         arms = [Arg(None, branch, first.whole, first.site) for branch in branches]
         returned = _branches(found.get(row.parameters[0]), arms, rest, site, ctx, run_operand)
         note_branches(run, returned, [arm.site or site for arm in arms], ctx)
-        return join_all(returned)
+        return branches_joined(returned)
     if how == "while":
         value = given(row.parameters[-1])
         before = len(run.records.uses)
@@ -297,8 +299,9 @@ def _run_now(
             note_turns(run, Turns(value, stepped, upper, first.site or site, hops), ctx)
         return behind(found.get(row.parameters[-1]), value, stepped)
     if how == "map":
-        steps = positional(*(step_of(run, arg.value, site) for arg in _rest_of_map(row, args)))
-        return _stacked(run, run_operand(first, steps), site)
+        arrays = Seq("tuple", tuple([arg.value for arg in _rest_of_map(row, args)]))
+        steps = positional(*(step_of(run, array, site) for array in arrays.items))
+        return _stacked(run, run_operand(first, steps), site, _Steps(_length(arrays, UNKNOWN)))
     if how in ("builtin_map", "builtin_filter", "tree_map", "tree_map_with_path", "solve", "associative_scan"):
         trees = [
             element(arg.value) if how.startswith("builtin") else leaf(arg.value) for arg in _rest_of_map(row, args)
@@ -373,18 +376,39 @@ def step_of(run: Run, xs: Value, site: Site) -> Value:
     return xs if isinstance(xs, Const) else element(xs)
 
 
-def _stacked(run: Run, value: Value, site: Site, in_turn: bool = False) -> Value:
-    """Returns the stacked results of all steps; `in_turn` if they are those of a `scan` in a map."""
+class _Steps(NamedTuple):
+    """The steps of a loop whose results are stacked.
+
+    Attributes:
+        number: how many there are; None if that is unknown.
+        in_turn: whether they are those of a `scan` in a map.
+    """
+
+    number: int | None
+    in_turn: bool = False
+
+
+def _length(arrays: Value, length: Value) -> int | None:
+    """Returns the number of steps of a `scan` over arrays, or of a given length; None if it is unknown."""
+    sizes = [shape[0] for one in leaves(arrays) if (shape := shape_of(one))]
+    return next((size for size in sizes if size is not None), count_of(length))
+
+
+def _stacked(run: Run, value: Value, site: Site, steps: _Steps) -> Value:
+    """Returns the stacked results of all steps."""
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple(_stacked(run, item, site, in_turn) for item in value.items), value.open)
+        return Seq(value.kind, tuple(_stacked(run, item, site, steps) for item in value.items), value.open)
     if isinstance(value, Dict) and not value.open:
-        return Dict(tuple((key, _stacked(run, item, site, in_turn)) for key, item in value.items))
+        return Dict(tuple((key, _stacked(run, item, site, steps)) for key, item in value.items))
     if isinstance(value, Instance) and fields_of(run, value):
-        return with_fields(run, value, lambda _, held: _stacked(run, held, site, in_turn), site)
+        return with_fields(run, value, lambda _, held: _stacked(run, held, site, steps), site)
     labels = without_dimensions(labels_of(value))
-    if in_turn and labels:
+    if steps.in_turn and labels:
         labels |= pipelines.stacked(run, value, site)
-    return without_sharding(Data(labels, over=across(transfer.stacked, variation_of(value))))
+    shape = shape_of(value)
+    shape = (steps.number, *shape) if shape is not None else None
+    labels = labels | {"uniform"} if shape is not None else labels
+    return without_sharding(Data(labels, shape, None, shape is not None, across(transfer.stacked, variation_of(value))))
 
 
 def _branches(

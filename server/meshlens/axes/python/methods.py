@@ -47,6 +47,7 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import modules, optimizers, parameter_trees, traced, train_states
+from meshlens.axes.jax.carrying import in_structure
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.command_lines import call_parser
 from meshlens.axes.jax.libraries import consume, of_layer
@@ -358,7 +359,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         came = labels_of(args[0].value) if args else NONE
         hidden = _OPAQUE - came if optimizers.reduces_nothing(receiver) else NONE
         over = ANYTHING if optimizers.may_reduce(receiver) else of_all(arg.value for arg in args)
-        return replace(result, labels=result.labels - hidden, over=over)
+        changed = replace(result, labels=result.labels - hidden, over=over)
+        return Seq("tuple", (in_structure(args[0].value, changed), changed)) if args else changed
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
 
 

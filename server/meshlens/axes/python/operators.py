@@ -25,7 +25,7 @@ from meshlens.axes.data.gradients import (
 from meshlens.axes.data.numbering import note_number, note_product, of_product
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.parts import note_centred, note_scaled, of_operation
-from meshlens.axes.data.positions import last_index, note_shifted
+from meshlens.axes.data.positions import index_by_size, last_index, note_shifted
 from meshlens.axes.data.rings import note_owner, of_sum
 from meshlens.axes.data.running_averages import kept
 from meshlens.axes.data.shapes import moved_line
@@ -132,7 +132,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         if operator == "+":
             note_number(run, left, right, site, ctx)
         elif operator == "*":
-            labels |= of_product(left, right)
+            labels |= of_product(left, right) | index_by_size(left, right)
             note_product(run, left, right, ctx)
             note_restored(run, left, right, ctx)
             labels -= scaled_by_share(run, left, right, ctx)
