@@ -9,7 +9,7 @@ from functools import reduce
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import join, labels_of, variation_of
-from meshlens.axes.domain.labels import HELD, KEPT_ALIKE, KEPT_APART, PARAMETERS, SUM_HERE, of_kinds
+from meshlens.axes.domain.labels import HELD, KEPT_ALIKE, KEPT_APART, PARAMETERS, STATE_OF, SUM_HERE, of_kinds
 from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     CHOICE,
@@ -69,7 +69,7 @@ def in_structure(tree: Value, one: Data) -> Value:
         if isinstance(tree, Dict):
             return Dict(tuple([(key, in_structure(held, one)) for key, held in tree.items]))
         return Seq(tree.kind, tuple([in_structure(held, one) for held in tree.items]))
-    shape, known = shape_of(tree), of_kinds(labels_of(tree), PARAMETERS) if type(tree) is Data else ()
+    shape, known = shape_of(tree), of_kinds(labels_of(tree), PARAMETERS, STATE_OF) if type(tree) is Data else ()
     if shape is None and not known:
         return one
     return replace(one, labels=one.labels.union(known), shape=shape, array=one.array or shape is not None)

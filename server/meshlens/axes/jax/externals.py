@@ -133,6 +133,7 @@ def _callee(dotted: str) -> Callee:
             or INITIALIZERS in name
             or OPERATIONS.get(name) in SIZES
             or name.rpartition(".")[2] in _OF_STATISTICS
+            or name in UPDATES
         ),
     )
 

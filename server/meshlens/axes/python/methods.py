@@ -360,7 +360,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         hidden = _OPAQUE - came if optimizers.reduces_nothing(receiver) else NONE
         over = ANYTHING if optimizers.may_reduce(receiver) else of_all(arg.value for arg in args)
         changed = replace(result, labels=result.labels - hidden, over=over)
-        return Seq("tuple", (in_structure(args[0].value, changed), changed)) if args else changed
+        kept = [in_structure(arg.value, changed) for arg in args[:2]]
+        return Seq("tuple", tuple(kept)) if len(kept) > 1 else changed
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
 
 
