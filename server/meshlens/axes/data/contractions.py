@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import prod
+from string import ascii_letters
 
 from meshlens.axes.data.arrays import Sizes, broadcast, shape_of
 from meshlens.axes.domain.values import Arg, Const, Value
 
 _EINSUM = re.compile(r"[A-Za-z]*(?:\.\.\.)?[A-Za-z]*")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _LARGEST_RANK = 16
 _LONGEST_PATTERN = 200
 
@@ -99,6 +102,24 @@ def einsum_of(args: tuple[Arg, ...]) -> Sizes | None:
     return (*(known[letter] for letter in before), *middle, *(known[letter] for letter in after))
 
 
+EINSUM_OF_NAMES = "einops.einsum"
+"""The function whose pattern has names instead of letters, and comes after the operands."""
+
+
+def with_letters(args: tuple[Arg, ...]) -> tuple[Arg, ...] | None:
+    """Returns the arguments of `jax.numpy.einsum` for those of `einops.einsum`; None if the pattern is unknown."""
+    *operands, last = args if args else (Arg(None, Const(None), None, None),)
+    pattern = last.value
+    if last.label is not None or not isinstance(pattern, Const) or not isinstance(pattern.value, str):
+        return None
+    words = dict.fromkeys(_NAME.findall(pattern.value))
+    if len(words) > len(ascii_letters) or len(pattern.value) > _LONGEST_PATTERN:
+        return None
+    letters = dict(zip(words, ascii_letters, strict=False))
+    text = _NAME.sub(lambda found: letters[found[0]], pattern.value).replace(" ", "")
+    return (replace(last, value=replace(pattern, value=text)), *operands)
+
+
 EINOPS = frozenset({"einops.rearrange", "einops.repeat", "einops.reduce"})
 """Functions whose patterns say how the dimensions of an array are split, merged, moved, repeated or reduced."""
 
@@ -110,17 +131,11 @@ def rearranged(name: str, args: tuple[Arg, ...]) -> Sizes | None:
         name: the function.
         args: its arguments.
     """
-    positional = [arg.value for arg in args if arg.label is None]
-    said = positional[1] if len(positional) > 1 else next((arg.value for arg in args if arg.label == "pattern"), None)
-    shape = shape_or_none(positional[0]) if positional else None
-    if name not in EINOPS or shape is None or not isinstance(said, Const) or not isinstance(said.value, str):
+    sides = sides_of(args)
+    shape = shape_or_none(args[0].value) if args else None
+    if name not in EINOPS or shape is None or sides is None or len(sides[0]) != len(shape):
         return None
-    pattern = said.value[: _LONGEST_PATTERN + 1]
-    before, arrow, after = pattern.partition("->")
-    if not arrow or len(pattern) > _LONGEST_PATTERN or any(sign in pattern for sign in (".", "_", "*")):
-        return None
-    sides = _groups(before), _groups(after)
-    if len(sides[0]) != len(shape):
+    if any(sign in axis for side in sides for group in side for axis in group for sign in (".", "_", "*")):
         return None
     sizes: dict[str, int | None] = {"1": 1}
     for arg in args:
@@ -129,6 +144,16 @@ def rearranged(name: str, args: tuple[Arg, ...]) -> Sizes | None:
     for group, size in zip(sides[0], shape, strict=True):
         _divide(group, size, sizes)
     return tuple([_merged([sizes.get(axis) for axis in group]) for group in sides[1]])
+
+
+def sides_of(args: tuple[Arg, ...]) -> tuple[list[list[str]], list[list[str]]] | None:
+    """Returns both sides of the pattern of an einops function; None if it is unknown."""
+    positional = [arg.value for arg in args if arg.label is None]
+    said = positional[1] if len(positional) > 1 else next((arg.value for arg in args if arg.label == "pattern"), None)
+    if not isinstance(said, Const) or not isinstance(said.value, str) or len(said.value) > _LONGEST_PATTERN:
+        return None
+    before, arrow, after = said.value.partition("->")
+    return (_groups(before), _groups(after)) if arrow else None
 
 
 def _groups(side: str) -> list[list[str]]:

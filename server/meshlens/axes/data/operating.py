@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from meshlens.axes.data import transfer
-from meshlens.axes.data.contractions import einsum_terms
+from meshlens.axes.data.contractions import EINOPS, einsum_terms, sides_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.axis_sizes import counts_along, counts_devices
 from meshlens.axes.domain.joining import variation_of, variations_in
@@ -104,8 +104,31 @@ def of_function(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
         return across(how, variation_of(args[0].value), variation_of(args[1].value))
     if dotted in _CONVOLUTIONS and len(args) > 1 and _convolves_rows(args):
         return across(transfer.product, variation_of(args[0].value), variation_of(args[1].value))
+    if dotted in EINOPS and args:
+        return _of_einops(dotted, args)
     kind = OPERATIONS.get(dotted)
     return _of_kind(kind, args, dotted) if kind is not None else None
+
+
+def _of_einops(dotted: str, args: tuple[Arg, ...]) -> Variation:
+    """Returns the variation of an array that is rearranged, repeated or reduced by a pattern."""
+    array, sides = args[0].value, sides_of(args)
+    if sides is None or not sides[0] or not sides[1]:
+        return of_all((array,))
+    before, after = sides
+    order, others = [[axis for group in side for axis in group] for side in sides]
+    is_first_kept = before[0][:1] == after[0][:1]
+    if dotted == "einops.reduce":
+        how = next((arg.value for arg in args[2:] if arg.label in (None, "reduction")), None)
+        kind = _REDUCED_BY.get(str(how.value), "reduction") if isinstance(how, Const) else "reduction"
+        return _of_kind(kind, (args[0], Arg("axis", Const(-1 if is_first_kept else 0), None, None)), dotted)
+    over = variation_of(array)
+    if order == others:
+        return across(transfer.reshaped, over)
+    return across(transfer.arranged if is_first_kept and before[0] == after[0] else transfer.arranged_first, over)
+
+
+_REDUCED_BY: dict[str, Kind] = {"mean": "mean", "sum": "sum"}
 
 
 _CONVOLUTIONS = frozenset(

@@ -46,8 +46,8 @@ _MOMENT, _NORMALIZED, _SOFTENED = "moment-of-part", "normalized-here", "softened
 """The kinds of labels of a mean or variance along an inner dimension that is split over devices, of what is divided by
 one, and of a softmax along such a dimension."""
 _BELOW_SHARED, _EXP_OF_PART, _PART_OF_SUM, _LOGARITHM = "below-shared", "exp-of-part", "part-of-sum", "log-of-part"
-"""The kinds of labels of columns minus a value reduced over the devices that have the others, of their exponentials, of
-the sum of these in each row, and of what is computed from the logarithm of such a sum."""
+"""The kinds of labels of rows or columns minus a value reduced over the devices that have the others, of their
+exponentials, of the sum of these, and of what is computed from the logarithm of such a sum."""
 _ADDED_TO_COPY, _WITH_SHARED = "added-to-copy", "with-shared"
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
@@ -185,7 +185,7 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
         return kept(operator, labels) | squares | scaled
     if operator == "/":
         divided = of_kinds(labels[0], _NORMALIZED, _LOGARITHM)
-        return kept("reciprocal", labels[1:]).union(divided) | _normalized(left, right)
+        return kept("reciprocal", labels[1:]).union(divided) | _normalized(left, right) | _softened(left, right, site)
     if operator != "-":
         return kept(operator, labels)
     below = {(_BELOW, axis) for _, axis in of_kinds(labels[1], _MAXIMUM)}
@@ -194,8 +194,8 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     reduced = [label[1] for label in of_kinds(labels[1], "over", MEAN_OF_ALL)]
     by_all = [axis for axis in reduced if _differs(left, above.over(axis).truth)]
     distances = {*[(_CENTRED, axis, site) for axis in own], *[(CENTRED_BY_ALL, axis) for axis in by_all]}
-    columns = {axis for axis, along in above.axes if along.truth == COLUMNS and is_same(mean.over(axis).truth)}
-    shared = {(_BELOW_SHARED, label[1]) for label in of_kinds(labels[1], "reduced-at") if label[1] in columns}
+    parts = {axis for axis, along in above.axes if along.truth in _OF_PARTS and is_same(mean.over(axis).truth)}
+    shared = {(_BELOW_SHARED, label[1]) for label in of_kinds(labels[1], "reduced-at") if label[1] in parts}
     return frozenset({*below, *distances, *shared, *kept(operator, labels)})
 
 
@@ -222,6 +222,12 @@ def _normalized(array: Value, scale: Value) -> frozenset[Any]:
     """Returns the labels of an array that is scaled by a mean or variance along a dimension that is split."""
     moments = of_kinds(labels_of(scale), _MOMENT)
     return frozenset([(_NORMALIZED, axis, site) for _, axis, site in moments if axis in dict(_split_dimensions(array))])
+
+
+def _softened(array: Value, total: Value, site: Site) -> frozenset[Any]:
+    """Returns the label of a softmax by hand, in which the sum of the exponentials is over a device's part only."""
+    axes = {axis for _, axis in of_kinds(labels_of(array), _EXP_OF_PART)}
+    return frozenset([(_SOFTENED, axis, site) for _, axis in of_kinds(labels_of(total), _PART_OF_SUM) if axis in axes])
 
 
 def _split_dimensions(array: Value) -> list[tuple[str, int]]:

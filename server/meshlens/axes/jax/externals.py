@@ -9,6 +9,7 @@ from typing import Any
 
 from meshlens.axes.data import corners, exchanges, fillers, moments, noise
 from meshlens.axes.data.arrays import is_unplaced
+from meshlens.axes.data.contractions import EINSUM_OF_NAMES, with_letters
 from meshlens.axes.data.coordinates import of_call, of_grids
 from meshlens.axes.data.drawn_shapes import integers_from
 from meshlens.axes.data.fitting import note_combined
@@ -26,7 +27,7 @@ from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, UNPLACED, of_kinds
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Mesh, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Made, Mesh, Seq, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import library_calls
 from meshlens.axes.jax.carrying import in_structure
@@ -74,7 +75,8 @@ from meshlens.jaxapi.transparent import transparent
 
 _RECORDED_ROOTS = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "objax.", "haliax.")
 _MAKE_ARRAYS = ("jax.numpy.", "jax.random.", "jax.nn.", "numpy.")
-_OF_ARRAYS = ("jax.", "numpy.")
+_OF_ARRAYS = ("jax.", "numpy.", "einops.")
+_EINSUM = "jax.numpy.einsum"
 _OF_STATISTICS = moments.FUNCTIONS | OVER_DEVICES
 _NOT_RECORDED = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.tree.", "jax.scipy.")
 
@@ -149,6 +151,8 @@ def _handler(name: str) -> tuple[Callable[[Run, Callee, Invocation], Value], Any
 def call_external(run: Run, dotted: str, call: Invocation) -> Value:
     """Returns the result of calling a name outside the workspace."""
     callee = _callee(dotted)
+    if callee.name == EINSUM_OF_NAMES and (args := with_letters(call.args)) is not None:
+        return call_external(run, _EINSUM, call.of(Ext(_EINSUM), args))
     if callee.needs_values:
         note_call(run, callee.name, call)
     result = call_option(run, callee.name, call) if run.world.by_default or callee.name in PARSERS else None
@@ -300,7 +304,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     is_elementwise = name.rpartition(".")[2] in ELEMENTWISE or is_choice
     noised = noise.noised(tuple([arg.value for arg in call.args])) if is_elementwise else NONE
     value = replace(value, labels=value.labels | noised) if noised else value
-    is_product = OPERATIONS.get(name) == "product" or name == "jax.numpy.einsum"
+    is_product = OPERATIONS.get(name) == "product" or name == _EINSUM
     if is_product and len(call.args) > 1:
         noise.note_multiplied(run, call.args[-2].value, call.args[-1].value, call.ctx)
     if OPERATIONS.get(name) == "chosen" and call.args:
