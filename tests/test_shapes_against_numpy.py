@@ -38,6 +38,13 @@ KNOWN = """\
 jax.lax.top_k(u, 3)[0]
 jax.lax.top_k(u, 3)[1]
 np.eye(5)[y]
+np.indices((3, 4))
+jnp.indices((3, 4))[1]
+np.isin(y, [1, 2])
+jnp.isin(u, jnp.ones(3))
+jax.nn.log_sigmoid(u)
+jax.nn.dot_product_attention(jnp.ones((2, 8, 4, 16)), jnp.ones((2, 12, 4, 16)), jnp.ones((2, 12, 4, 16)))
+jax.lax.dynamic_update_index_in_dim(u, jnp.ones(64), 3, 0)
 np.eye(5, d)[y]
 np.eye(5, 7, 1)
 np.identity(5)

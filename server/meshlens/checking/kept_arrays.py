@@ -62,8 +62,8 @@ _MOST_STEPS = 1_000
 """Maximum number of statements on all paths together."""
 _ITERATIONS = 2
 _NOT_ARRAYS = frozenset({"int", "float", "bool", "str", "bytes"})
-_IDENTITIES = frozenset({"stop_gradient"})
-"""Functions that return the array that they are given, except inside a trace."""
+_IDENTITIES = frozenset({"stop_gradient", "jnp.asarray", "jax.numpy.asarray"})
+"""Functions that return the array that they are given, except inside a trace; NumPy's `asarray` copies to the host."""
 
 
 class Origin(NamedTuple):
@@ -710,11 +710,10 @@ class _Paths:
 
     def _given_back(self, call: Call, frame: _Frame, state: _State) -> _Value | None:
         """Returns the result of a call that returns the arrays of an argument; None for any other call."""
-        name = _leaf(call.callee)
         values = [argument.value for argument in call.arguments if argument.label is None]
-        if name in _IDENTITIES and len(values) == 1:
+        if _is_identity(call.callee) and len(values) == 1:
             return self._value(values[0], frame, state)
-        if name in ("map", "tree_map") and len(values) == 2 and _leaf(values[0]) in _IDENTITIES:
+        if _leaf(call.callee) in ("map", "tree_map") and len(values) == 2 and _is_identity(values[0]):
             return self._value(values[1], frame, state)
         return None
 
@@ -957,6 +956,10 @@ def _returns_attribute(node: Node) -> bool:
 
 def _leaf(node: Node) -> str:
     return node.name if isinstance(node, (Name, Attribute)) else ""
+
+
+def _is_identity(function: Node) -> bool:
+    return _leaf(function) in _IDENTITIES or (isinstance(function, Attribute) and key_of(function) in _IDENTITIES)
 
 
 def _is_of_numbers(annotation: Node) -> bool:

@@ -31,7 +31,7 @@ rows = NamedSharding(mesh, P("data", None))
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -48,6 +48,7 @@ from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.places import quoted
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
+from meshlens.facts.nodes import AnnAssign, Assign, Constant, ListDisplay, TupleDisplay
 from meshlens.jaxapi.meshes import (
     CONSTRAINT,
     NAME_MESH_AXES,
@@ -110,7 +111,7 @@ def _lacked(solution: Solution, path: str) -> list[_Named]:
     used = solution.once_of_records("logical-names", _logical_names)
     meshes = solution.once_of_records("meshes-of-metadata", _meshes_of_metadata)
     records = solution.by_file.get(path) or Records()
-    every = [*_named(records), *_of_rules(records, used), *_of_metadata(records, meshes)]
+    every = [*_named(solution, records), *_of_rules(records, used), *_of_metadata(records, meshes)]
     lacked = {named[0].value for named in every if _lacks(path, named, named[0].value)}
     return [named for named in every if named[0].value in lacked]
 
@@ -120,7 +121,7 @@ def _odd(solution: Solution) -> dict[tuple[Site | None, str], list[_Named]]:
     odd: dict[tuple[Site | None, str], list[_Named]] = defaultdict(list)
     for path, records in solution.by_file.items():
         calls: dict[tuple[Site | None, Site, str], list[_Named]] = defaultdict(list)
-        for named in _named(records):
+        for named in _named(solution, records):
             name, site, arg, *_ = named
             calls[(arg.site, site, name.value)].append(named)
         for (_, _, text), routes in calls.items():
@@ -142,13 +143,13 @@ def _place_of_mesh(named: _Named) -> Site | None:
     return mesh.site if isinstance(mesh, Mesh) else None
 
 
-def _named(records: Records) -> Iterator[_Named]:
-    yield from _of_shardings(records)
+def _named(solution: Solution, records: Records) -> Iterator[_Named]:
+    yield from _of_shardings(solution, records)
     yield from _of_constraints(records)
     yield from _of_maps(records)
 
 
-def _of_shardings(records: Records) -> Iterator[_Named]:
+def _of_shardings(solution: Solution, records: Records) -> Iterator[_Named]:
     for call in records.calls:
         if call.dotted == "jax.sharding.NamedSharding":
             mesh, _ = sharding_parts(call.result)
@@ -160,9 +161,37 @@ def _of_shardings(records: Records) -> Iterator[_Named]:
         if mesh is None or spec is None:
             continue
         yield from _added(call, mesh)
-        for one, is_certain in possible_specs(spec.value):
+        specs = list(possible_specs(spec.value))
+        are_of_rules = len(specs) > 1 and _are_of_rules(solution, [one for one, _ in specs], mesh)
+        for one, is_certain in specs:
             for name, site in spec_names(one):
-                yield name, site, spec, mesh, _under(call.context, is_certain), one
+                yield name, site, spec, mesh, _under(call.context, is_certain or are_of_rules), one
+
+
+def _are_of_rules(solution: Solution, specs: Sequence[Spec], mesh: Value) -> bool:
+    """Returns whether specs are all from one table of patterns and specs, and some name axes of the mesh.
+
+    Any of these patterns may match the path of a parameter, so all of these specs are meant for this mesh.
+    """
+    blocks = {(one.site.path, one.site.block) for one in specs if one.site is not None}
+    axes = mesh_axes(mesh) or ()
+    if len(blocks) != 1 or not any(name.value in axes for one in specs for name, _ in spec_names(one)):
+        return False
+    ((path, block),) = blocks
+    table = solution.facts[path].blocks[block].shape if path in solution.facts else None
+    return isinstance(table, (Assign, AnnAssign)) and _maps_patterns(table.value)
+
+
+def _maps_patterns(table: object) -> bool:
+    """Returns whether an expression is a list or tuple of pairs that begin with a text."""
+    rows = table.items if isinstance(table, (ListDisplay, TupleDisplay)) else ()
+    return bool(rows) and all(
+        isinstance(row, TupleDisplay) and len(row.items) == 2 and _is_text(row.items[0]) for row in rows
+    )
+
+
+def _is_text(node: object) -> bool:
+    return isinstance(node, Constant) and isinstance(node.value, str)
 
 
 def _logical_names(solution: Solution) -> tuple[Value, ...]:

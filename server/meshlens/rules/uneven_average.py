@@ -43,6 +43,7 @@ import re
 from collections.abc import Iterator
 
 from meshlens.axes.data import fillers
+from meshlens.axes.data.parts import LOGARITHMS_REDUCED
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Related, Severity
@@ -93,6 +94,8 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
     seen: set[Span] = set()
     uses = view.records.gradient_uses
     masking = {(use.site.path, use.site.block) for use in uses if use.kind == fillers.MASKED_SUM}
+    # The logarithm of a sum over a part is a fault of its own.
+    logarithms = {use.site for use in uses if use.kind == LOGARITHMS_REDUCED}
     for use in uses:
         context = use.context
         if use.kind not in _HINTS and use.kind not in _WARNINGS:
@@ -103,6 +106,8 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
         if not view.is_here(site) or (use.kind in _MAY_GO_ON and _goes_on(view, use.site)):
             continue
         if use.kind in ("means-summed", "own-means-summed") and use.site in divided_later(view):
+            continue
+        if use.kind == "curved-averaged" and use.site in logarithms:
             continue
         if use.kind == "fillers-counted" and use.site in _cleared(view):
             continue

@@ -193,6 +193,22 @@ def _like_second(parameters: tuple[str, str]) -> Callable[[tuple[Arg, ...]], Siz
     return found_for_each
 
 
+def _like_first_of(parameter: str) -> Callable[[tuple[Arg, ...]], Sizes | None]:
+    """Returns the handler of a function that returns a number for each entry of its first argument."""
+
+    def found_for_each(args: tuple[Arg, ...]) -> Sizes | None:
+        found = by_parameter((parameter,), args)
+        return literal_shape(found[parameter].value) if parameter in found else None
+
+    return found_for_each
+
+
+def _indices(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("dimensions", "dtype", "sparse"), args)
+    shape = sizes(found["dimensions"].value) if "dimensions" in found else None
+    return (len(shape), *shape) if shape is not None and "sparse" not in found else None
+
+
 def _interp(args: tuple[Arg, ...]) -> Sizes | None:
     found = by_parameter(("x", "xp", "fp"), args)
     return literal_shape(found["x"].value) if "x" in found and args[0].label in (None, "x") else None
@@ -344,6 +360,8 @@ CONVERSIONS = frozenset(
 
 OF_NUMPY: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
     **dict.fromkeys(CONVERSIONS, _like_first),
+    "isin": _like_first_of("element"),
+    "indices": _indices,
     **dict.fromkeys(("sort", "argsort"), _sorted),
     **dict.fromkeys(("inv", "cholesky", "rev"), _matrix),
     **dict.fromkeys(("heaviside", "fmax", "fmin", "copysign", "nextafter", "ldexp"), _broadcast_all),
@@ -376,6 +394,7 @@ OF_LAX: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
     "dynamic_index_in_dim": _dynamic_index_in_dim,
     "dynamic_update_slice": _matrix,
     "dynamic_update_slice_in_dim": _matrix,
+    "dynamic_update_index_in_dim": _matrix,
     "pad": _lax_pad,
     "iota": _iota,
     "broadcasted_iota": _broadcasted_iota,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial, reduce
 from typing import Any
 
 from meshlens.axes.data import transfer
@@ -180,6 +181,9 @@ def of_library(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
     known = of_function(dotted, args)
     if known is not None:
         return known
+    if dotted == "sum" and args and isinstance(args[0].value, Seq) and args[0].value.items:
+        first, *others = [variation_of(item) for item in args[0].value.items]
+        return reduce(partial(across, transfer.added_arrays), others or [first], first)
     if dotted.startswith("jax.random."):
         return of_all(arg.value for arg in args)
     if dotted.startswith(_ANY_ARRAY) or dotted in _BUILTIN:
@@ -368,12 +372,22 @@ def _reduced(kind: Kind, arrays: list[Arg], args: tuple[Arg, ...], dotted: str) 
         whole = of_all(arg.value for arg in given)
         return across(transfer.judged, whole) if kind == "verdict" else whole
     first = variation_of(value)
-    if within:
-        return across(transfer.picked if kind in ("sum", "mean") else transfer.within_rows, first)
-    if kind in ("sum", "mean") and _takes_first(axis):
-        return across(transfer.summed if kind == "sum" else transfer.averaged, first)
+    if kind in ("sum", "mean"):
+        if not within and _takes_first(axis):
+            return across(transfer.summed if kind == "sum" else transfer.averaged, _turned(first, axis))
+        if within and axis == Const(-1):
+            first = across(transfer.summed_last if kind == "sum" else transfer.averaged_last, first)
+        if within:
+            return across(transfer.picked, first)
+    elif within:
+        return across(transfer.within_rows, first)
     mixed = across(transfer.mixed, first)
     return across(transfer.judged, mixed) if kind == "verdict" else mixed
+
+
+def _turned(over: Variation, axis: Value | None) -> Variation:
+    """Returns a variation with rows in place of columns if a sum is over all dimensions."""
+    return across(transfer.with_rows, over) if axis is None or _is_none(axis) else over
 
 
 def of_sliced(array: Data, index: Seq) -> Variation:

@@ -49,6 +49,8 @@ _BELOW_SHARED, _EXP_OF_PART, _PART_OF_SUM, _LOGARITHM = "below-shared", "exp-of-
 """The kinds of labels of rows or columns minus a value reduced over the devices that have the others, of their
 exponentials, of the sum of these, and of what is computed from the logarithm of such a sum."""
 _ADDED_TO_COPY, _WITH_SHARED = "added-to-copy", "with-shared"
+LOGARITHMS_REDUCED = "logarithms-reduced"
+"""The kind of the record of a sum or mean over the devices of logarithms of sums over their parts."""
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
 
@@ -342,7 +344,7 @@ def note_logarithms(run: Run, value: Value, names: Collection[str], site: Site, 
     for one in leaves(value):
         for _, axis, place in of_kinds(labels_of(one), _LOGARITHM):
             if axis in names and "of-gradient" not in labels_of(one):
-                run.records.gradient_uses.append(GradientUse("logarithms-reduced", site, place, ctx, axis))
+                run.records.gradient_uses.append(GradientUse(LOGARITHMS_REDUCED, site, place, ctx, axis))
 
 
 def note_parts(run: Run, value: Value, names: Collection[str], site: Site, ctx: Context) -> None:

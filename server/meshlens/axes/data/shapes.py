@@ -32,6 +32,7 @@ SAME_SHAPE = frozenset(
         "silu swish elu selu celu sigmoid "
         "sinc i0 arcsinh arccosh arctanh trunc fix fabs absolute positive angle signbit invert bitwise_not "
         "hard_sigmoid hard_tanh hard_silu hard_swish softplus soft_sign leaky_relu mish erf logistic copy astype "
+        "log_sigmoid "
         "real imag conj conjugate fliplr flipud deg2rad rad2deg radians degrees"
     ).split()
 )
@@ -41,7 +42,8 @@ BROADCAST = frozenset(
     (
         "add subtract multiply divide true_divide floor_divide mod remainder power maximum minimum where clip arctan2 "
         "logical_and logical_or logical_xor equal not_equal less less_equal greater greater_equal hypot logaddexp "
-        "fmod float_power bitwise_and bitwise_or bitwise_xor complex"
+        "fmod float_power bitwise_and bitwise_or bitwise_xor complex "
+        "huber_loss l2_loss squared_error sigmoid_binary_cross_entropy"
     ).split()
 )
 """Functions that combine arrays elementwise, after broadcasting them."""
@@ -424,6 +426,11 @@ def _number_of(_args: tuple[Arg, ...]) -> Sizes:
     return ()
 
 
+def _of_query(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("query",), args)
+    return shape_or_none(found["query"].value) if "query" in found else None
+
+
 _KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
     "norm": _norm,
     **dict.fromkeys(("softmax_cross_entropy", "softmax_cross_entropy_with_integer_labels"), _cross_entropy),
@@ -451,13 +458,15 @@ _KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
     "eye": _square,
     "identity": _square,
     "outer": _outer,
+    "dot_product_attention": _of_query,
 }
 
 
-def sums_numbers(args: tuple[Arg, ...]) -> bool:
-    """Returns whether the items that Python's `sum` adds up are numbers or arrays of one number."""
+def shape_of_sum(args: tuple[Arg, ...]) -> Sizes | None:
+    """Returns the shape of what Python's `sum` adds up; None if it is unknown or the arrays do not have the same."""
     items = args[0].value if len(args) == 1 else None
-    return isinstance(items, Seq) and bool(items.items) and all(shape_or_none(item) == () for item in items.items)
+    shapes = {shape_or_none(item) for item in items.items} if isinstance(items, Seq) else set()
+    return shapes.pop() if len(shapes) == 1 else None
 
 
 def split_in(name: str, args: tuple[Arg, ...]) -> Value | None:

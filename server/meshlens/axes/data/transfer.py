@@ -138,7 +138,7 @@ def _added(left: str, right: str) -> str:
         if is_same(other):
             if one == NUMBER:
                 return one
-            if one in (MEAN, PAIRS_MEAN) or (one in _KEPT_OF_SAME and is_given(other)):
+            if one in (MEAN, PAIRS_MEAN, CURVED) or (one in _KEPT_OF_SAME and is_given(other)):
                 return one
             if one in (SUM, SHARE, SHIFTED):
                 return DIFFERS
@@ -194,6 +194,8 @@ def _divided(left: str, right: str) -> str:
         return RATIO if right == SUM else SHARE
     if left == right == MEAN:
         return RATIO
+    if left in (MEAN, CURVED) and right in (MEAN, CURVED):
+        return CURVED
     if left in _LINEAR and is_same(right):
         # A sum divided by an unknown number may be a mean.
         return left if left not in (SUM, SHIFTED) else DIFFERS
@@ -292,6 +294,21 @@ def summed_by(data: Along, segments: Along) -> Along:
 def averaged(part: Along) -> Along:
     """Returns the result of a mean over the first dimension, or over all dimensions."""
     return Along(_reduced(part.truth, MEAN, PAIRS_MEAN), part.typed)
+
+
+def with_rows(part: Along) -> Along:
+    """Returns an array with rows in place of columns, for a function of all its elements."""
+    return Along(ROWS, part.typed) if part.truth == COLUMNS else part
+
+
+def summed_last(part: Along) -> Along:
+    """Returns the result of a sum over the last dimension if that is the one that is split; other arrays unchanged."""
+    return Along(SUM, part.typed) if part.truth == COLUMNS else part
+
+
+def averaged_last(part: Along) -> Along:
+    """Returns the result of a mean over the last dimension if that is the one that is split; other arrays unchanged."""
+    return Along(MEAN, part.typed) if part.truth == COLUMNS else part
 
 
 def _reduced(truth: str, of_rows: str, of_pairs: str) -> str:
@@ -454,6 +471,11 @@ def taken_apart(part: Along) -> Along:
 def stacked(part: Along) -> Along:
     """Returns the stacked output of a `scan`, given the output of one step."""
     return entry(part)
+
+
+def stacked_rows(part: Along) -> Along:
+    """Returns the stacked output of a `scan` whose steps return one number for each row."""
+    return Along(COLUMNS, part.typed) if part.truth == ROWS else stacked(part)
 
 
 def differentiated(loss: Along, value: Along) -> Along:

@@ -21,7 +21,7 @@ from meshlens.axes.data.pipelines import written
 from meshlens.axes.data.positions import TOP_K, note_classes, note_picked, with_positions
 from meshlens.axes.data.rings import note_owner
 from meshlens.axes.data.running_averages import OVER_DEVICES, note_combined_outside
-from meshlens.axes.data.shapes import sums_numbers
+from meshlens.axes.data.shapes import shape_of_sum
 from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on, scaled_choice
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
@@ -271,8 +271,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         found = replace(found, made_by=name)
     if name in AS_ARRAY and call.args and (apart := of_kinds(labels_of(call.args[0].value), "apart")):
         found = replace(found, labels=found.labels.union(apart))
-    if name == "sum" and call.ctx.env.maps and sums_numbers(call.args):
-        found = replace(found, shape=(), array=True)
+    if name == "sum" and call.ctx.env.maps and (shape := shape_of_sum(call.args)) is not None:
+        found = replace(found, shape=shape, array=True)
     integers = integers_from(name, call.args) if found.shape else NONE
     found = replace(found, labels=found.labels | integers) if integers else found
     pieces = of_concatenation(name, call.args, found.shape, call.site)

@@ -262,10 +262,7 @@ def _seen_from_inside(operand: Value, ctx: Context) -> Value:
     if not isinstance(operand, Partial):
         return operand
     maps = len(ctx.env.maps) - 1
-    given = tuple(
-        replace(arg, value=from_outside(arg.value, maps, ctx)) if isinstance(arg.value, Data) else arg
-        for arg in operand.args
-    )
+    given = tuple(replace(arg, value=from_outside(arg.value, maps, ctx)) for arg in operand.args)
     return replace(operand, args=given) if given != operand.args else operand
 
 

@@ -405,10 +405,11 @@ def _stacked(run: Run, value: Value, site: Site, steps: _Steps) -> Value:
     labels = without_dimensions(labels_of(value))
     if steps.in_turn and labels:
         labels |= pipelines.stacked(run, value, site)
-    shape = shape_of(value)
-    shape = (steps.number, *shape) if shape is not None else None
+    of_step = shape_of(value)
+    shape = (steps.number, *of_step) if of_step is not None else None
     labels = labels | {"uniform"} if shape is not None else labels
-    return without_sharding(Data(labels, shape, None, shape is not None, across(transfer.stacked, variation_of(value))))
+    how = transfer.stacked_rows if of_step is not None and len(of_step) == 1 else transfer.stacked
+    return without_sharding(Data(labels, shape, None, shape is not None, across(how, variation_of(value))))
 
 
 def _branches(

@@ -14,7 +14,7 @@ from meshlens.axes.jax.new_variables import may_stop_sharding, sets_sharding
 from meshlens.axes.python.class_variables import change_variable, set_variable
 from meshlens.axes.python.shared_tables import tell_others
 from meshlens.axes.python.tables import changed, is_table, with_entry, with_unknown_entry
-from meshlens.axes.python.tables_of_modules import grow
+from meshlens.axes.python.tables_of_modules import grow, origin_of
 from meshlens.axes.python.unpacking import unpack
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, site_of
@@ -231,7 +231,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
     if ctx.conditional and home is not frame:
         after = join(before, after)
     if home.parent is None and not (home.path == run.path and run.world.is_running(home.path)):
-        grow(run, (home.path, name), before, after)
+        grow(run, origin_of(home, name), before, after)
         return
     home.vars[name] = after
     if home is not frame:

@@ -115,9 +115,11 @@ def _name(run: Run, node: Name, frame: Frame, ctx: Context) -> Value:
     if run.scoped and (scoped := scoped_variable(run, name, frame)) is not None:
         return scoped
     if value is not None:
-        if ctx.env.maps and type(value) is Data and name not in frame.vars:
+        if type(value) is Dict:
+            value = tables_of_modules.as_seen(run, value, name, frame)
+        if ctx.env.maps and name not in frame.vars:
             return from_outside(value, frame.holder(name).maps, ctx)
-        return value if type(value) is not Dict else tables_of_modules.as_seen(run, value, name, frame)
+        return value
     if name == "__name__":
         return Const("__main__")
     if name in _BUILTINS:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Ext, Module, Site, Value
-from meshlens.axes.python.tables_of_modules import as_seen, take_over
+from meshlens.axes.python.tables_of_modules import as_seen, note_imported, take_over
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, numbered
 from meshlens.axes.runs.records import ApiMention
@@ -44,12 +44,20 @@ def import_names(run: Run, node: ImportFrom, frame: Frame, ctx: Context) -> None
             continue
         home = frame.home(alias or text)
         if module is not None:
-            home.vars[alias or text] = member(run, module, text)
+            value = home.vars[alias or text] = member(run, module, text)
+            if type(value) is Dict and module.path is not None and home.parent is None:
+                _note_table(run, home, alias or text, module.path, text)
         elif level:
             home.vars[alias or text] = UNKNOWN
         else:
             home.vars[alias or text] = Ext(f"{dotted}.{text}")
             note_mention(run, f"{dotted}.{text}", numbered(frame, site), ctx, "import")
+
+
+def _note_table(run: Run, home: Frame, alias: str, path: str, name: str) -> None:
+    state = run.world.module_state(path, run)
+    if state is not None and name in state.frame.vars:
+        note_imported(home, alias, state.frame, name)
 
 
 def member(run: Run, module: Module, name: str) -> Value:

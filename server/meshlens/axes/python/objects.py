@@ -40,6 +40,7 @@ from meshlens.axes.python import enums
 from meshlens.axes.python.class_variables import variable
 from meshlens.axes.python.enums import class_of, is_enum
 from meshlens.axes.python.outside import axes_of, device_map, from_outside
+from meshlens.axes.python.tables import is_table_class, make_table
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import GIVEN, MADE_LATER, MERGED_ARRAYS, altered, attributes_of, set_attribute, through
 from meshlens.axes.runs.invocation import Invocation, from_inside
@@ -47,6 +48,9 @@ from meshlens.axes.runs.run import MOST_FOLLOWED, Run
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.layers import PARAMETERS
 from meshlens.jaxapi.libraries import APPLY
+
+_TABLE = "ml_collections.ConfigDict"
+"""The library's class that behaves like a dictionary with attributes of the workspace."""
 
 
 def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
@@ -72,7 +76,7 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
     if name in held:
         own = _as_merged(held, held[name], ctx)
         is_known = instance.number in run.of_maps or MERGED_ARRAYS in held
-        return from_outside(own, 0, ctx) if ctx.env.maps and isinstance(own, Data) and not is_known else own
+        return from_outside(own, 0, ctx) if ctx.env.maps and not is_known else own
     if name == "__class__":
         return instance.cls
     if name == "_fields":
@@ -185,6 +189,8 @@ def construct(run: Run, cls: Class, call: Invocation) -> Value:
     args, site = call.args, call.site
     if is_enum(cls):
         return enums.by_value(cls, args[0].value) if args else UNKNOWN
+    if is_table_class(cls) and (table := make_table(_TABLE, args)) is not None:
+        return table
     number = run.number_of((cls, site, tuple((arg.label, arg.value) for arg in args)))
     instance = Instance(cls, number, site, run.path)
     if number in run.heap and site in run.stack:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from meshlens.axes.domain.values import Binder, Data
+from dataclasses import replace
+
+from meshlens.axes.domain.values import Binder, Data, Dict, Seq, Value
 from meshlens.axes.domain.variation import ALIKE, SOME_AXIS, with_axes
 from meshlens.axes.runs.context import Context
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+_LARGE = 100
 
 
 def device_map(ctx: Context) -> Binder | None:
@@ -20,8 +24,8 @@ def axes_of(binder: Binder) -> tuple[str, ...]:
     return (*names, SOME_AXIS) if unnamed else names
 
 
-def from_outside(value: Data, maps: int, ctx: Context) -> Data:
-    """Returns a value from outside a map, which is the same over the map's axes.
+def from_outside(value: Value, maps: int, ctx: Context) -> Value:
+    """Returns a value from outside a map, in which each array is the same over the map's axes.
 
     Args:
         value: the value.
@@ -29,8 +33,19 @@ def from_outside(value: Data, maps: int, ctx: Context) -> Data:
         ctx: the context.
     """
     inner = ctx.env.maps[maps:]
-    if not inner or value.over.axes:
-        return value
-    axes = [axis for binder in inner if binder.kind != "axis_env" for axis in axes_of(binder)]
-    over = with_axes(value.over, axes, ALIKE)
-    return Data(value.labels, value.shape, value.made_by, value.array, over)
+    return _alike(value, [axis for binder in inner if binder.kind != "axis_env" for axis in axes_of(binder)])
+
+
+def _alike(value: Value, axes: list[str]) -> Value:
+    if isinstance(value, Data):
+        over = with_axes(value.over, axes, ALIKE) if not value.over.axes else value.over
+        return value if over == value.over else Data(value.labels, value.shape, value.made_by, value.array, over)
+    if isinstance(value, (Seq, Dict)) and axes and value.weight < _LARGE:
+        items = value.items if isinstance(value, Seq) else tuple([held for _, held in value.items])
+        found = [_alike(item, axes) for item in items]
+        if all(one is other for one, other in zip(found, items, strict=True)):
+            return value
+        if isinstance(value, Seq):
+            return replace(value, items=tuple(found))
+        return replace(value, items=tuple(zip([key for key, _ in value.items], found, strict=True)))
+    return value

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from meshlens.axes.domain.classes import lineage
 from meshlens.axes.domain.joining import join_all, options, union
 from meshlens.axes.domain.keys import SOME_KEY, as_value, key_of
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Dict, Seq, Value
 from meshlens.axes.python.shared_tables import copied
 from meshlens.jaxapi.known_names import FLAT_TABLES, NESTED_TABLES, UNKNOWN_ENTRIES
 
 _COPIES = frozenset({"copy_and_resolve_references", "copy", "as_configdict", "__copy__"})
 _PLAIN = frozenset({"to_dict", "_asdict"})
+_OF_TABLES = frozenset({"__init__", "__getattr__", "__setattr__", "__delattr__"})
+"""Methods that make a dictionary a table with attributes."""
 _ITSELF = frozenset({"lock", "unlock"})
 _QUIET = frozenset({"unlocked", "ignore_type", "eval", "is_locked"})
 _READS = frozenset({"items", "keys", "values", "get"})
@@ -55,6 +58,17 @@ def make_table(name: str, args: tuple[Arg, ...]) -> Value | None:
     if name.endswith("FrozenConfigDict"):
         return copied(as_tables(made))
     return as_tables(made) if nested else made
+
+
+def is_table_class(cls: Class) -> bool:
+    """Returns whether a class is a dictionary whose keys are attributes as well, and nothing else.
+
+    Such a class has a `__getattr__` that looks up the key, as in `__getattr__ = dict.__getitem__`.
+    """
+    line = lineage(cls)
+    bases = {getattr(base, "dotted", "?") for member in line for base in member.bases if base not in line}
+    names = {name for member in line for name in member.frame.vars if not name.startswith("__") or name in _OF_TABLES}
+    return bases == {"dict"} and names <= _OF_TABLES and "__getattr__" in names
 
 
 def as_tables(value: Value, depth: int = 0) -> Value:

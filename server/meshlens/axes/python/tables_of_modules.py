@@ -23,11 +23,21 @@ def as_seen(run: Run, value: Dict, name: str, frame: Frame) -> Value:
         return value
     if not value.items:
         run.overlaid += 1
-    added = run.grown.get((home.path, name)) if run.grown else None
+    added = run.grown.get(origin_of(home, name)) if run.grown else None
     if added is None:
         return value
     run.overlaid += 1
     return with_added(value, added)
+
+
+def origin_of(home: Frame, name: str) -> tuple[str, str]:
+    """Returns the file where a module's table was made and its name there, if the module imported it."""
+    return home.tables.get(name, (home.path, name))
+
+
+def note_imported(home: Frame, alias: str, module: Frame, name: str) -> None:
+    """Notes where the table was made that a module imports under a name."""
+    home.tables = {**home.tables, alias: origin_of(module, name)}
 
 
 def with_added(table: Dict, added: Entries) -> Dict:

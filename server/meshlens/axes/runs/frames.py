@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from meshlens.axes.domain.values import Class, Site, Value
 
 _NO_NAMES: frozenset[str] = frozenset()
+_NO_TABLES: Mapping[str, tuple[str, str]] = {}
 
 
 Sites: TypeAlias = "list[Site | None]"
@@ -53,6 +54,7 @@ class Frame:
         altered: the parameters whose container was changed in place.
         blurred: the parameters that may have been rebound, after a change or on one of several paths.
         owner, receiver: the class and the object of the method that runs, for `super()`.
+        tables: for each imported table, the file where it was made and its name there.
         maps: the number of maps that enclose the code.
         open_loops: the number of running loops whose iterations are not known one by one.
         exits: "conditional", "guarded" or "api" once a branch has left the function early, so that the rest runs only
@@ -78,6 +80,7 @@ class Frame:
         "receiver",
         "returned",
         "sites",
+        "tables",
         "vars",
         "yielded",
         "yields_all",
@@ -105,6 +108,7 @@ class Frame:
         self.given = _NO_NAMES
         self.altered = _NO_NAMES
         self.blurred = _NO_NAMES
+        self.tables = _NO_TABLES
         self.open_loops = 0
         self.maps: int = parent.maps if parent is not None else 0
         self.owner: Class | None = parent.owner if parent is not None else None
