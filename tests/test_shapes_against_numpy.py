@@ -39,6 +39,8 @@ jax.lax.top_k(u, 3)[0]
 jax.lax.top_k(u, 3)[1]
 np.eye(5)[y]
 np.indices((3, 4))
+np.mgrid[:3, 1:n]
+np.mgrid[:n][2:]
 jnp.indices((3, 4))[1]
 np.isin(y, [1, 2])
 jnp.isin(u, jnp.ones(3))

@@ -3,6 +3,8 @@
 In a halo exchange, each device gets the rows next to its part: the last rows of the previous device at the front, and
 the first rows of the next device at the back. If the edges or the directions are swapped, the shapes are still right,
 but a stencil silently computes with the wrong rows.
+If each part carries a copy of its neighbors' rows at its ends, these copies are what the exchange replaces; each device
+must send the rows next to them.
 In two dimensions, a stencil that reads the neighbors of a cell at an angle also needs the corners. They come along if
 the second exchange sends whole sides of the array into which the first one has written; otherwise, they stay zero.
 
@@ -63,6 +65,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlens.axes.data.halos import GHOST_SENT
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain_uses
@@ -71,6 +74,10 @@ from meshlens.project.view import FileView
 _MESSAGES = {
     "halo-at-front": 'the rows at the front should be the last rows of the previous device along "{axis}"',
     "halo-at-back": 'the rows at the back should be the first rows of the next device along "{axis}"',
+    GHOST_SENT: (
+        'this sends along "{axis}" the very rows that a neighbor\'s rows replace; send the rows next to them, '
+        "which the device computes itself"
+    ),
     "corners-read": (
         'the corners of the padded array stay zero, but the stencil reads them; send along "{axis}" the sides of the '
         "padded array, which the exchange before has filled"

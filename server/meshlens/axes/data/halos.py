@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.data.arrays import Sizes, shape_of
 from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, pair_of
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, of_kinds
@@ -16,6 +16,11 @@ from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import Constant, Expression, Slice, TupleDisplay, UnaryOperation
 
 _EDGE, _HALO = "edge", "halo"
+_INNER, _END, _END_SET = "inner-part", "at-end", "end-set"
+"""The kinds of labels of a part without its first and last rows, of `array.at[key]` for the first or last rows, and of
+an array whose first or last rows were set to a halo."""
+GHOST_SENT = "ghost-sent"
+"""The kind of the record of an edge that consists of the rows that a halo replaces."""
 _JOIN = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
 _SLICE = "jax.lax.slice_in_dim"
 _AT_THE_FRONT, _AT_THE_BACK = (1, "last"), (-1, "first")
@@ -24,11 +29,55 @@ _AT_THE_FRONT, _AT_THE_BACK = (1, "last"), (-1, "first")
 Edge = Literal["first", "last"]
 
 
-def edge_of(key: Expression, site: Site) -> frozenset[Any]:
-    """Returns the label of `x[key]`, which is at this site, if it takes the first or last rows along one dimension."""
+def edge_of(array: Data, key: Expression, site: Site) -> frozenset[Any]:
+    """Returns the label of `array[key]`, which is at this site, if it takes or leaves out rows at an end."""
     parts = key.items if isinstance(key, TupleDisplay) else (key,)
     edges = [edge for part in parts if (edge := _edge(part)) is not None]
-    return frozenset([(_EDGE, edges[0], site)]) if len(edges) == 1 else NONE
+    if len(edges) == 1:
+        return frozenset([(_EDGE, edges[0], site, array.shape)])
+    return frozenset([(_INNER, array.shape)]) if not edges and any(map(_is_inner, parts)) else NONE
+
+
+def at_end(array: Data, key: Expression) -> Data:
+    """Returns `array.at[key]`, labeled if it selects the first or last rows."""
+    edge = _edge(key)
+    return replace(array, labels=array.labels | {(_END, edge)}) if edge is not None else array
+
+
+def set_end(run: Run, array: Data, args: tuple[Arg, ...], ctx: Context) -> frozenset[Any]:
+    """Notes that both ends of an array are set to halos, and that it sent these very ends.
+
+    Args:
+        run: the run.
+        array: the array at the rows that are set.
+        args: the arguments of `set`.
+        ctx: the context.
+    """
+    ends, halos = of_kinds(array.labels, _END), of_kinds(labels_of(args[0].value), _HALO) if len(args) == 1 else ()
+    if len(ends) != 1 or len(halos) != 1:
+        return NONE
+    (_, end), (_, axis, direction, edge, site, whole) = ends[0], halos[0]
+    right = _AT_THE_FRONT if end == "first" else _AT_THE_BACK
+    if (direction, edge) != right or not _are_same(whole, array.shape):
+        return NONE
+    for _, other, sent in of_kinds(array.labels, _END_SET):
+        if other != end:
+            for place in (sent, site):
+                run.records.gradient_uses.append(GradientUse(GHOST_SENT, place, None, ctx, axis))
+    return frozenset([(_END_SET, end, site)])
+
+
+def _are_same(one: Sizes | None, other: Sizes | None) -> bool:
+    """Returns whether two arrays have the same known shape, and so are not one array with a border and one without."""
+    return one is not None and one == other and None not in one
+
+
+def _is_inner(key: Expression) -> bool:
+    """Returns whether a slice leaves out rows at both ends, as in `1:-1`."""
+    if not isinstance(key, Slice) or key.step is not None or key.lower is None or key.upper is None:
+        return False
+    begins = isinstance(key.lower, Constant) and key.lower.value in (0, None)
+    return not begins and not _is_negative(key.lower) and _is_negative(key.upper)
 
 
 def _edge(key: Expression) -> Edge | None:
@@ -44,11 +93,11 @@ def _edge_of_slice(args: tuple[Arg, ...], site: Site) -> frozenset[Any]:
     """Returns the label of `slice_in_dim(x, start, stop)`; a slice with computed bounds counts as the last rows."""
     array, start, stop = args[0].value, args[1].value, args[2].value
     if start == Const(0):
-        return frozenset([(_EDGE, "first", site)])
+        return frozenset([(_EDGE, "first", site, shape_of(array))])
     if isinstance(start, Const) != isinstance(stop, Const):
         return NONE
     is_last = not isinstance(stop, Const) or stop.value in (shape_of(array) or ())
-    return frozenset([(_EDGE, "last", site)]) if is_last else NONE
+    return frozenset([(_EDGE, "last", site, shape_of(array))]) if is_last else NONE
 
 
 def _is_negative(node: Expression) -> bool:
@@ -96,9 +145,15 @@ def follow_edges(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Co
     if not isinstance(parts, Seq) or parts.open:
         return NONE
     halos = [next(iter(of_kinds(labels_of(part), _HALO)), None) for part in parts.items]
+    inner = of_kinds(labels_of(parts.items[1]), _INNER) if len(halos) == 3 else ()
+    if len(inner) == 1:
+        for halo, right in ((halos[0], _AT_THE_FRONT), (halos[2], _AT_THE_BACK)):
+            if halo is not None and halo[2:4] == right and _are_same(halo[5], inner[0][1]):
+                run.records.gradient_uses.append(GradientUse(GHOST_SENT, halo[4], None, ctx, halo[1]))
+        return NONE
     if len(halos) != 3 or halos[0] is None or halos[1] is not None or halos[2] is None:
         return NONE
-    ends = {halos[0][3:], halos[2][3:]}
+    ends = {halos[0][3:5], halos[2][3:5]}
     # If one edge is sent to both neighbors, it may not be a halo but the best rows of a sorted population.
     for halo, right, kind in ((halos[0], _AT_THE_FRONT, "halo-at-front"), (halos[2], _AT_THE_BACK, "halo-at-back")):
         if halo[2:4] != right and len(ends) == 2:

@@ -358,6 +358,27 @@ CONVERSIONS = frozenset(
 )
 """Functions that return their argument as an array."""
 
+GRIDS = frozenset({"numpy.mgrid", "jax.numpy.mgrid"})
+"""Objects whose items are the coordinates of all points of a grid."""
+
+
+def of_grid(index: Value) -> Sizes | None:
+    """Returns the shape of `mgrid[index]`; None if the number of dimensions is unknown."""
+    parts = index.items if isinstance(index, Seq) and index.kind == "tuple" and not index.open else (index,)
+    if not all(isinstance(part, Seq) and part.kind == "slice" for part in parts):
+        return None
+    found = tuple([_points(part) for part in parts if isinstance(part, Seq)])
+    return (len(found), *found) if len(found) > 1 else found
+
+
+def _points(part: Seq) -> int | None:
+    begin, end, step = part.items
+    if step not in (Const(None), Const(1)) or (begin != Const(None) and count_of(begin) is None):
+        return None
+    size = count_of(end)
+    return max(size - (count_of(begin) or 0), 0) if size is not None else None
+
+
 OF_NUMPY: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
     **dict.fromkeys(CONVERSIONS, _like_first),
     "isin": _like_first_of("element"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.data.arrays import held_in, is_array, is_unplaced
+from meshlens.axes.data.numpy_shapes import GRIDS, of_grid
 from meshlens.axes.data.operating import of_picked, of_sliced
 from meshlens.axes.data.shapes import indexed
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
@@ -48,6 +49,8 @@ def item(container: Value, index: Value, index_node: Expression, site: Site) -> 
         return _of_data(container, index)
     if isinstance(container, Made) and container.dotted in PARAMETERS:
         return _of_data(held_in(container), index)
+    if isinstance(container, Ext) and container.dotted in GRIDS:
+        return Data(shape=of_grid(index))
     if isinstance(container, Ext) and container.dotted not in ("os.environ",):
         return container
     return UNKNOWN

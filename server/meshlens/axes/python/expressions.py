@@ -10,7 +10,7 @@ from typing import Any
 from meshlens.axes.data import arrays, coordinates, corners, fillers, moments, noise, transfer
 from meshlens.axes.data.exchanges import of_comparison
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here, stepped_alike
-from meshlens.axes.data.halos import edge_of
+from meshlens.axes.data.halos import at_end, edge_of
 from meshlens.axes.data.parts import kept, of_item
 from meshlens.axes.data.pipelines import at_own_place, part_of_held
 from meshlens.axes.data.positions import note_compared_index, note_picked, note_traced
@@ -427,7 +427,7 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
         return Seq("list", ())
     found = containers.item(container, index, node.key, site)
     if type(found) is Data and found.made_by == AT and ctx.env.maps:
-        found = corners.at_side(at_own_place(found, index), index)
+        found = corners.at_side(at_end(at_own_place(found, index), node.key), index)
     if type(container) is Data and type(found) is Data and container.labels and container.made_by != AT:
         key: Expression = node.key
         if isinstance(index, Const) and type(index.value) is int:
@@ -450,7 +450,7 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     if ctx.env.maps and type(container) is Data and type(found) is Data and container.labels:
         picked = note_picked(run, container, index, ctx) | of_item(container, index, site)
         picked |= coordinates.of_item(container, index) | coordinates.size_at(container, found, index)
-        picked |= edge_of(node.key, site) | corners.of_item(run, container, index, node.key, site, ctx)
+        picked |= edge_of(container, node.key, site) | corners.of_item(run, container, index, node.key, site, ctx)
         picked |= part_of_held(container) if isinstance(node.key, Slice) else NONE
         found = replace(found, labels=found.labels | picked) if picked else found
     elif not ctx.env.maps and type(container) is Data and type(found) is Data and (kept := moments.of_item(container)):

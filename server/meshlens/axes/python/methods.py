@@ -10,6 +10,7 @@ from meshlens.axes.data.coordinates import of_call
 from meshlens.axes.data.drawn_shapes import METHODS, drawn, integers_from
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import note_step, note_unreduced_step, note_updated
+from meshlens.axes.data.halos import set_end
 from meshlens.axes.data.operating import counted, of_all, of_method
 from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.pipelines import part_of_held, set_at
@@ -179,7 +180,9 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
         labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform", "unplaced", WEIGHS_CORNERS}
         return Data(labels, receiver.shape, over=over)
     if name == "at_set":
-        labels |= set_at(run, receiver, args, site) | corners.set_at(receiver, args, site) if ctx.env.maps else NONE
+        if ctx.env.maps:
+            labels |= set_at(run, receiver, args, site) | corners.set_at(receiver, args, site)
+            labels |= set_end(run, receiver, args, ctx)
         return Data(labels, receiver.shape, None, receiver.array, over)
     found = _shape_of_method(receiver, name, args) if receiver.shape is not None else None
     return Data(labels | _MAY_REPEAT, found, over=over) if found is not None else Data(labels, over=over)
