@@ -74,6 +74,9 @@ _HINTS = {
     "fillers-counted": "these weights are 1 and are filled up with 1, so the rows that fill up the batch count too",
     "length-of-filled": "the number of rows is taken after the batch was filled up, so the added rows count too",
     fillers.COUNTED_ALL: "this counts the rows that fill up the batch, which the masked sum leaves out; sum the mask",
+    fillers.SUMMED_ALL: (
+        "this includes the rows that fill up the batch, which the masked sum leaves out; multiply by the mask"
+    ),
     "shifted-summed": "a value all devices share is added before this sum over {axis}, which counts it once per device",
 }
 _WARNINGS = {
@@ -111,7 +114,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
             continue
         if use.kind == "fillers-counted" and use.site in _cleared(view):
             continue
-        if use.kind == fillers.COUNTED_ALL and (use.site.path, use.site.block) not in masking:
+        if use.kind in (fillers.COUNTED_ALL, fillers.SUMMED_ALL) and (use.site.path, use.site.block) not in masking:
             continue
         span = view.span(site)
         if span not in seen:

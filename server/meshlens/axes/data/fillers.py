@@ -18,16 +18,18 @@ _FILLED, _LENGTH = "filled", "length-of-filled"
 """The kinds of labels of an array that was filled up, and of the number of its rows."""
 _MASK, _MASKED, _ONE_EACH = "mask", "masked", "one-each"
 """The kinds of labels of weights that are 0 for the fillers, of what is multiplied by them, and of ones for all."""
+OF_FILLED, OF_MASK = "of-filled", "of-mask"
+"""The kinds of labels of what is computed from an array that was filled up, and from weights that are 0 for fillers."""
 _KINDS = (_FILLED, FILLED_ONES, _MASK, _ONE_EACH)
-MASKED_SUM, COUNTED_ALL = "masked-sum", "all-rows-counted"
-"""The kinds of the records of a sum without the fillers, and of a count that includes them."""
+MASKED_SUM, COUNTED_ALL, SUMMED_ALL = "masked-sum", "all-rows-counted", "all-rows-summed"
+"""The kinds of the records of a sum without the fillers, and of a count and a sum or mean that include them."""
 
 _MODULES = ("numpy.", "jax.numpy.", "jax.device_put")
 _MAKE_ONES = frozenset({"ones", "ones_like"})
 _FILL = frozenset({"pad", "resize"})
 _MOVE = frozenset("asarray array astype reshape ravel squeeze copy device_put float32".split())
 _COUNT = frozenset({"float32", "asarray", "array"})
-_CONCERNED = _MAKE_ONES | _FILL | _MOVE | {"sum", "full"}
+_CONCERNED = _MAKE_ONES | _FILL | _MOVE | {"sum", "mean", "full"}
 _REPEAT = frozenset({"edge", "wrap", "reflect", "symmetric"})
 """The modes in which `pad` repeats entries of the array."""
 
@@ -55,19 +57,30 @@ def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
         more = frozenset(of_kinds(labels, *_KINDS)) | (labels & {ONES})
         if short in _COUNT:
             note_counted(run, args[0].value, site, ctx)
-    elif short == "sum":
-        for _, place in of_kinds(labels, FILLED_ONES):
+    elif short in ("sum", "mean"):
+        for _, place in of_kinds(labels, FILLED_ONES) if short == "sum" else ():
             run.records.gradient_uses.append(GradientUse("fillers-counted", place, None, ctx))
-        for kind, _ in of_kinds(labels, _MASKED, _ONE_EACH):
+        for kind, _ in of_kinds(labels, _MASKED, _ONE_EACH) if short == "sum" else ():
             how = MASKED_SUM if kind == _MASKED else COUNTED_ALL
             run.records.gradient_uses.append(GradientUse(how, site, None, ctx))
+        _note_summed(run, args, found, site, ctx)
     elif short == "resize" or _fills_up(args):
-        more = NONE | {(_FILLED, site)}
+        more = NONE | {(_FILLED, site), (OF_FILLED, site)}
         if ONES in labels and (short == "resize" or _fills_with_ones(args)):
             more |= {(FILLED_ONES, site)}
         elif ONES in labels:
-            more |= {(_MASK, site)}
+            more |= {(_MASK, site), (OF_MASK, site)}
     return replace(found, labels=found.labels | more) if more else found
+
+
+def _note_summed(run: Run, args: tuple[Arg, ...], found: Data, site: Site, ctx: Context) -> None:
+    """Notes a sum or mean of numbers that are computed from a filled array, and not from the weights of its rows."""
+    axis = by_parameter(("a", "axis"), args).get("axis")
+    if found.shape != () and axis is not None and axis.value != Const(None):
+        return
+    labels = frozenset().union(*(labels_of(arg.value) for arg in args))
+    if of_kinds(labels, OF_FILLED) and not of_kinds(labels, OF_MASK):
+        run.records.gradient_uses.append(GradientUse(SUMMED_ALL, site, None, ctx))
 
 
 def _fills_up(args: tuple[Arg, ...]) -> bool:
@@ -108,7 +121,7 @@ def masked(left: Value, right: Value, site: Site) -> frozenset[Any]:
 
 def mask_of(operator: str, site: Site) -> frozenset[Any]:
     """Returns the label of `arange(size) < count`, which tells rows from those that fill up a batch."""
-    return NONE | {(_MASK, site)} if operator == "<" else NONE
+    return NONE | {(_MASK, site), (OF_MASK, site)} if operator == "<" else NONE
 
 
 def note_counted(run: Run, count: Value, site: Site, ctx: Context) -> None:

@@ -32,6 +32,8 @@ first operation on the value.
     ("quotient-here", axis)   exactly a quotient of two such sums, of which the lower one differs along this axis
     ("mask", place)        weights that are 0 for the rows that fill up a batch, and 1 for others
     ("masked", place)      exactly a product with such weights
+    ("of-filled", place)   computed from an array that was filled up
+    ("of-mask", place)     computed from such weights
     ("one-each", place)    exactly ones, as many as there are such weights
     ("line", name, factor, start)   exactly the number of this variable times the factor, plus the start
     ("own-product", axis)  exactly a product with the device's part of a matrix whose rows are split over this axis
@@ -167,7 +169,8 @@ _TRAVELLING_KINDS = frozenset(
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
         "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
-        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis loss-divided"
+        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis loss-divided "
+        "of-filled of-mask"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(

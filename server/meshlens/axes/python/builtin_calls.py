@@ -53,6 +53,7 @@ from meshlens.axes.python.class_variables import set_variable
 from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.imports import load_module
 from meshlens.axes.python.iterating import iterated, length_of_object
+from meshlens.axes.python.named_tuples import NAMED_TUPLES, named_tuple
 from meshlens.axes.python.parsed_texts import PARSERS, parsed
 from meshlens.axes.python.shared_tables import copied, holds_others, mark_unclear
 from meshlens.axes.python.tables import make_table
@@ -78,7 +79,11 @@ _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".sp
 _SCOPED = frozenset({CONTEXT_VARIABLE, THREAD_LOCAL})
 _SETS = frozenset({"setattr", "object.__setattr__"})
 _OTHERS = (
-    REPLACES | PARSERS | _SCOPED | {"getattr", *_SETS, "enum.auto", "hasattr", "re.compile", "importlib.import_module"}
+    REPLACES
+    | PARSERS
+    | _SCOPED
+    | NAMED_TUPLES
+    | {"getattr", *_SETS, "enum.auto", "hasattr", "re.compile", "importlib.import_module"}
 )
 _RANGE = "range"
 """The kind of a sequence of unknown length that begins with 0."""
@@ -120,6 +125,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
         return None
     if name == "getattr":
         return _getattr(run, args, site, call.ctx)
+    if name in NAMED_TUPLES:
+        return named_tuple(run, call)
     if name == "importlib.import_module":
         return load_module(run, args, call.frame)
     if name in _SETS:

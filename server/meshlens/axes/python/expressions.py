@@ -463,15 +463,15 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     return found
 
 
-def _array_of_first_size(node: Subscript) -> Name | Subscript | None:
-    """Returns the `x` of `x.shape[0]`: a variable or an entry of one, such as `batch["y"]`, to be looked up again."""
+def _array_of_first_size(node: Subscript) -> Expression | None:
+    """Returns the `x` of `x.shape[0]`: a variable or a part of one, such as `batch["y"]`, to be looked up again."""
     shape, key = node.object, node.key
     if not isinstance(shape, Attribute) or shape.name != "shape" or not isinstance(key, Constant) or key.value != 0:
         return None
-    array = shape.object
-    if isinstance(array, Subscript):
-        return array if isinstance(array.object, Name) and isinstance(array.key, Constant) else None
-    return array if isinstance(array, Name) else None
+    part: Expression = shape.object
+    while isinstance(part, Attribute) or (isinstance(part, Subscript) and isinstance(part.key, Constant)):
+        part = part.object
+    return shape.object if isinstance(part, Name) else None
 
 
 def _slice(run: Run, node: Slice, frame: Frame, ctx: Context) -> Value:
