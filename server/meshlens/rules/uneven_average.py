@@ -44,6 +44,7 @@ from collections.abc import Iterator
 
 from meshlens.axes.data import fillers
 from meshlens.axes.data.parts import LOGARITHMS_REDUCED
+from meshlens.axes.data.positions import RANKS_REDUCED
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Related, Severity
@@ -73,6 +74,10 @@ _HINTS = {
     "reduced-over-fewer": "rows are also split over {axis}, over which what is subtracted from them is not reduced",
     "fillers-counted": "these weights are 1 and are filled up with 1, so the rows that fill up the batch count too",
     "length-of-filled": "the number of rows is taken after the batch was filled up, so the added rows count too",
+    RANKS_REDUCED: (
+        "each device ranks only its own rows here, but what is computed from the ranks is reduced over {axis}; "
+        "gather the rows first"
+    ),
     fillers.COUNTED_ALL: "this counts the rows that fill up the batch, which the masked sum leaves out; sum the mask",
     fillers.SUMMED_ALL: (
         "this includes the rows that fill up the batch, which the masked sum leaves out; multiply by the mask"

@@ -14,7 +14,7 @@ from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.contractions import einsum_terms
 from meshlens.axes.data.mixing import of_reshape
 from meshlens.axes.domain.joining import labels_of, leaves, variation_of
-from meshlens.axes.domain.labels import NONE, OWN_PRODUCT, SPLIT_ALONG, SUM_HERE, of_kinds
+from meshlens.axes.domain.labels import LESS_INDEX, NONE, OWN_PRODUCT, SPLIT_ALONG, SUM_HERE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     APART,
@@ -68,7 +68,7 @@ _ARRANGED = frozenset(
     {
         *(_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED),
         *(CENTRED_BY_ALL, _SQUARED, _SPREAD, _OWN_SQUARED, OWN_VARIANCE, AVERAGED_VARIANCE, _WITH_SHARED),
-        *(_MOMENT, _NORMALIZED, _SOFTENED, _BELOW_SHARED, _EXP_OF_PART, _PART_OF_SUM, _LOGARITHM),
+        *(LESS_INDEX, _MOMENT, _NORMALIZED, _SOFTENED, _BELOW_SHARED, _EXP_OF_PART, _PART_OF_SUM, _LOGARITHM),
     }
 )
 _BOUNDED = frozenset({SUM_HERE})
@@ -84,15 +84,16 @@ _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("mean average take_along_axis negative -".split(), frozenset({_LOGARITHM})),
     "take": frozenset({_MAXIMUM, _LOGARITHM}),
     **dict.fromkeys("dot matmul einsum dot_general tensordot".split(), _MULTIPLIED),
-    "where": _MULTIPLIED | {_EXP_OF_PART, _LOGARITHM},
+    "where": _MULTIPLIED | {_EXP_OF_PART, _LOGARITHM, LESS_INDEX},
     **dict.fromkeys("square abs multiply power".split(), frozenset({_CENTRED, _LOGARITHM})),
     "@": _MULTIPLIED,
     # The weights of a softmax may be scaled so that those of all devices add up to 1.
     "*": frozenset({_CENTRED, _PICKED_ELSEWHERE, _NORMALIZED, _LOGARITHM}),
     "**": _VARIANCES | {_CENTRED, _LOGARITHM},
     **dict.fromkeys(("sqrt", "rsqrt", "reciprocal"), _VARIANCES),
-    "clip": _VARIANCES | _BOUNDED,
-    "maximum": _VARIANCES | _BOUNDED | {_PART_OF_SUM},
+    "clip": _VARIANCES | _BOUNDED | {LESS_INDEX},
+    "maximum": _VARIANCES | _BOUNDED | {_PART_OF_SUM, LESS_INDEX},
+    "minimum": frozenset({LESS_INDEX}),
     "+": _VARIANCES | {_NORMALIZED, _PART_OF_SUM, _LOGARITHM},
 }
 """For functions, methods and operators, the kinds of labels that their results keep."""

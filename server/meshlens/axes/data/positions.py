@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from meshlens.axes.data.arrays import count_of, shape_of
 from meshlens.axes.data.parts import OWN_INDEX
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import COUNT, COUNTED_AT, FROM_ZERO, NONE, SCALED_INDEX, of_kinds
+from meshlens.axes.domain.labels import COUNT, COUNTED_AT, FROM_ZERO, LESS_INDEX, NONE, SCALED_INDEX, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
-from meshlens.axes.domain.variation import APART, CHOICE, COLUMNS, NUMBER, ROWS, VARYING
+from meshlens.axes.domain.variation import APART, CHOICE, COLUMNS, DIFFERS, NUMBER, ROWS, VARYING
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 
 _IN_PART, _GATHERED = "position-in-part", "gathered-position"
+_ORDER, _RANK, RANKED = "own-order", "own-rank", "ranked-here"
+"""The kinds of labels of the order of a device's own rows, of their ranks, and of what is computed from these."""
+RANKS_REDUCED = "ranks-reduced"
+"""The kind of the record of a sum or mean over the devices of what is computed from such ranks."""
 _BY_SIZE = "index-by-size"
 """The kind of the label of exactly a device's index along an axis, multiplied by the size of this axis."""
 _LAST = "last-index"
@@ -23,7 +28,7 @@ _LAST = "last-index"
 ALL_ROWS = "all-rows"
 _OF_OWN_ROWS = frozenset({ROWS, APART, COLUMNS})
 _TAKE_CLASSES = frozenset({"optax.softmax_cross_entropy_with_integer_labels", "jax.numpy.take_along_axis"})
-TOP_K = "jax.lax.top_k"
+TOP_K, _SORTS = "jax.lax.top_k", "jax.numpy.argsort"
 _POSITIONS = frozenset(
     {"jax.numpy.argmax", "jax.numpy.argmin", "jax.numpy.argsort", "jax.lax.argmax", "jax.lax.argmin"}
 )
@@ -40,6 +45,7 @@ def with_positions(name: str, args: tuple[Arg, ...], found: Data, site: Site) ->
     """
     if name == "jax.numpy.arange" and len(args) == 1:
         return replace(found, labels=found.labels | {FROM_ZERO, (COUNTED_AT, site)})
+    found = _ordered(args[0].value, found, site) if args and name == _SORTS else found
     if not args or not (name == TOP_K or (name in _POSITIONS and _is_last(args))):
         return found
     split = [axis for axis, along in variation_of(args[0].value).axes if along.truth == COLUMNS]
@@ -47,6 +53,28 @@ def with_positions(name: str, args: tuple[Arg, ...], found: Data, site: Site) ->
     size, taken = (shape[-1] if shape else None), (count_of(args[1].value) if name == TOP_K and len(args) > 1 else None)
     places = replace(found, labels=found.labels | {(_IN_PART, axis, size, taken) for axis in split})
     return Seq("tuple", (found, places)) if name == TOP_K else places
+
+
+def _ordered(array: Value, found: Data, site: Site) -> Data:
+    """Returns the result of an `argsort`, labeled if it is the order of a device's own rows, or their ranks."""
+    orders = of_kinds(labels_of(array), _ORDER)
+    labels: set[tuple[Any, ...]] = {(_RANK, axis, site) for _, axis in orders}
+    if not orders and len(shape_of(array) or ()) == 1:
+        labels = {(_ORDER, axis) for axis, along in variation_of(array).axes if along.truth in (ROWS, DIFFERS)}
+    return replace(found, labels=found.labels | labels) if labels else found
+
+
+def of_ranks(left: Value, right: Value) -> frozenset[object]:
+    """Returns the labels of what is computed from the ranks of a device's own rows."""
+    ranks = (*of_kinds(labels_of(left), _RANK), *of_kinds(labels_of(right), _RANK))
+    return frozenset([(RANKED, axis, site) for _, axis, site in ranks])
+
+
+def note_ranked(run: Run, labels: frozenset[Any], names: tuple[str, ...], ctx: Context) -> None:
+    """Notes that what is computed from the ranks of a device's own rows is summed or averaged over the devices."""
+    for _, axis, site in of_kinds(labels, RANKED):
+        if axis in names:
+            run.records.gradient_uses.append(GradientUse(RANKS_REDUCED, site, None, ctx, axis))
 
 
 def note_classes(run: Run, name: str, args: tuple[Arg, ...], ctx: Context) -> None:
@@ -85,6 +113,10 @@ def note_picked(run: Run, array: Value, index: Value, ctx: Context) -> frozenset
     found = of_kinds(labels_of(array), _GATHERED) if any(isinstance(part, Data) for part in parts) else []
     for _, axis, site in found:
         run.records.gradient_uses.append(GradientUse("positions-picked", site, None, ctx, axis))
+    size = shape[0] if (shape := shape_of(array)) else None
+    for _, axis, factor, site in (label for part in parts for label in of_kinds(labels_of(part), LESS_INDEX)):
+        if size is not None and factor != size and variation_of(array).over(axis).truth == ROWS:
+            run.records.gradient_uses.append(GradientUse("offset-of-part", site, None, ctx, axis))
     return frozenset(found)
 
 
@@ -115,6 +147,13 @@ def note_shifted(run: Run, left: Value, right: Value, site: Site, ctx: Context) 
                 # As many numbers as there are devices are counted on, such as the blocks of an `all_to_all`.
                 if (size := _devices_along(run, axis, site, ctx)) is not None and shape[0] > size:
                     run.records.gradient_uses.append(GradientUse("offset-by-size", site, None, ctx, axis))
+
+
+def less_index(right: Value, site: Site) -> frozenset[object]:
+    """Returns the labels of positions less an offset, which is a device's index times a number."""
+    return frozenset(
+        [(LESS_INDEX, axis, factor, site) for _, axis, factor, _ in of_kinds(labels_of(right), SCALED_INDEX)]
+    )
 
 
 def index_by_size(left: Value, right: Value) -> frozenset[object]:

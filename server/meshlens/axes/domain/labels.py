@@ -59,6 +59,7 @@ first operation on the value.
     ("own-index", axis)    exactly the index of the device along this axis
     ("scaled-index", axis, n, place)   exactly the index of the device along this axis times n, which is written there;
                            no place if n is the size of an axis
+    ("less-index", axis, n, call)   exactly positions less the index of the device along this axis times n, taken there
     ("index-by-size", axis)   exactly the index of the device along this axis times the size of this axis
     ("last-index", axis)   exactly the number of devices along this axis minus 1, if that number is unknown
     ("over", axis, call)   exactly the result of a reduction over this axis
@@ -108,6 +109,9 @@ first operation on the value.
     integers               certainly integers, such as the places of rows
     ("position-in-part", axis, n, k)   a position along an axis that is split over the devices, counted in the device's
                            part; n is the size of a part, and k how many positions `top_k` took, if they are known
+    ("own-order", axis)    exactly the order of a device's own rows, as `argsort` returns it
+    ("own-rank", axis, call)   exactly their ranks, the order of the order
+    ("ranked-here", axis, call)   computed from such ranks
     ("gathered-position", axis, call)   such positions, gathered from all devices
     reduced-behind         has its own derivative rule, which reduces over the devices
     version                tells which JAX version this is, or which features it has
@@ -170,7 +174,7 @@ _TRAVELLING_KINDS = frozenset(
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
         "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
         "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis loss-divided "
-        "of-filled of-mask"
+        "of-filled of-mask ranked-here"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -193,7 +197,7 @@ _KINDS_CLEARED_BY_REDUCTION = frozenset(
     (
         "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along drawn-apart "
         "noised slice-verdict decided set-by-part turned-by-part "
-        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own"
+        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own ranked-here"
     ).split()
 )
 
@@ -285,8 +289,8 @@ STACKED = "stacked"
 SPLIT_ALONG, COORDINATES, PART_SIZE = "split-along", "own-coordinates", "size-of-part"
 """The kinds of labels of a split dimension, of coordinates counted in a part, and of the size of a part."""
 
-SCALED_INDEX = "scaled-index"
-"""The kind of the label of a device's index, multiplied by a number."""
+SCALED_INDEX, LESS_INDEX = "scaled-index", "less-index"
+"""The kinds of labels of a device's index, multiplied by a number, and of positions less such an offset."""
 
 KEPT_APART, KEPT_ALIKE, OWN_AVERAGE = "kept-apart", "kept-alike", "own-average"
 """The kinds of labels of copies of a running average, and of what is computed from one that is kept apart."""
@@ -309,6 +313,7 @@ _EXACT = frozenset(
         "last-index",
         "index-by-size",
         SCALED_INDEX,
+        LESS_INDEX,
         TYPED,
         PART_SIZE,
         HELD,

@@ -17,7 +17,7 @@ from meshlens.axes.data.mixing import note_sent, of_collective
 from meshlens.axes.data.noise import note_gathered, sharer_of
 from meshlens.axes.data.parts import OWN_INDEX, averaged, note_logarithms, note_parts
 from meshlens.axes.data.pipelines import note_sent_on, note_summed
-from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
+from meshlens.axes.data.positions import ALL_ROWS, gathered_positions, note_ranked
 from meshlens.axes.data.rings import note_hop, note_move
 from meshlens.axes.data.running_averages import note_combined
 from meshlens.axes.data.slices import note_averaged, note_reduced, note_shared
@@ -103,6 +103,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if row.reduces in ("sum", "mean"):
         note_logarithms(run, value, names, site, ctx)
         note_averaged(run, labels, names, site, ctx)
+        note_ranked(run, labels, names, ctx)
         note_repeats(run, call, value, names, row.reduces == "sum" and "axis_index_groups" not in found)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
     is_plain |= row.reduces == "cast"

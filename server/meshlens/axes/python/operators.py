@@ -25,7 +25,7 @@ from meshlens.axes.data.gradients import (
 from meshlens.axes.data.numbering import note_number, note_product, of_product
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.parts import note_centred, note_scaled, of_operation
-from meshlens.axes.data.positions import index_by_size, last_index, note_shifted
+from meshlens.axes.data.positions import index_by_size, last_index, less_index, note_shifted, of_ranks
 from meshlens.axes.data.rings import note_owner, of_sum
 from meshlens.axes.data.running_averages import kept
 from meshlens.axes.data.shapes import moved_line
@@ -114,11 +114,12 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             noise.note_multiplied(run, left, right, ctx)
         else:
             labels |= noise.noised((left, right))
-        labels |= exchanges.of_operation(operator, left, right)
+        labels |= exchanges.of_operation(operator, left, right) | of_ranks(left, right)
         if operator in ("+", "-"):
             note_shifted(run, left, right, site, ctx)
             if operator == "-":
                 note_centred(run, left, right, ctx)
+                labels |= less_index(right, site)
             labels |= kept(left, right, site, ctx)
             labels |= of_sum(operator, left, right, site)
             labels |= last_index(left, right) | rows_less_one(operator, left, right) if operator == "-" else NONE
