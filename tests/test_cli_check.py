@@ -329,27 +329,30 @@ mesh = jax.make_mesh((4, 2), ("data", "model"))
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "line"),
+    ("text", "row", "message", "line"),
     [
         (
             'AXES = {"rows": "data", "columns": "tensor"}\n'
             'sharding = NamedSharding(mesh, P(*(AXES[name] for name in ("rows", "columns"))))\n',
-            '"tensor" is written here',
             6,
+            "this spec gets it",
+            7,
         ),
         (
             'SPECS = {"kernel": P("data", "model"), "bias": P("data", "model")}\n\n\n'
             "def sharding(name):\n    return NamedSharding(mesh, SPECS[name])\n\n\n"
             'jax.device_put(jnp.ones(8), sharding("bias"))\n',
+            13,
             "the spec is written here",
             6,
         ),
     ],
 )
-def test_what_a_table_gives_is_shown_in_the_table(tmp_path, text, message, line):
+def test_what_a_table_gives_is_shown_in_the_table(tmp_path, text, row, message, line):
     write(tmp_path, {"a.py": _MESH + text})
     (found,) = json.loads(meshlens("check", "--output-format", "json", cwd=tmp_path).out)
     first = found["related"][0]
+    assert found["location"]["row"] == row
     assert (first["message"], first["location"]["row"]) == (message, line)
 
 

@@ -324,7 +324,7 @@ def _lacks(path: str, named: _Named, name: str) -> bool | None:
 
 
 def _finding(view: FileView, place: Site, named: _Named) -> Finding:
-    name, _, _, mesh, _, spec = named
+    name, site, _, mesh, _, spec = named
     axes = mesh_axes(mesh) or ()
     meant = closest(name.value, axes)
     hint = f'; did you mean "{meant}"?' if meant is not None else ""
@@ -335,7 +335,9 @@ def _finding(view: FileView, place: Site, named: _Named) -> Finding:
         title = f'change to "{axes[0]}"'
         fixes = write_name(view, place, axes[0], title, "the mesh may be missing an axis instead")
     written = written_elsewhere(view, place, name.origin, f'"{name.value}" is written here')
-    return Finding(view.span(place), message, fixes, (*written, *mesh_place(view, mesh)))
+    is_far = view.is_here(site) and not view.span(site).contains(view.span(place))
+    uses = (Related(view.path, view.span(site), "this spec gets it"),) if is_far and place == name.origin else ()
+    return Finding(view.span(place), message, fixes, (*written, *uses, *mesh_place(view, mesh)))
 
 
 def _finding_at_mesh(view: FileView, site: Site, name: str, wrong: list[_Named]) -> Finding:

@@ -10,6 +10,7 @@ times the number of rows in a slice; if it starts at the bare index, the slices 
 And if each device builds the coordinates of its part from the part's own size, as with `linspace(0, 1, x.shape[0])` or
 `fftfreq(x.shape[0])`, all devices have the same few coordinates, or the frequencies of a smaller grid.
 The same holds for phases, such as the twiddle factors `exp(-2j * pi * k * arange(n) / size)` of a Fourier transform.
+An offset that is the index times another number, such as the number of devices, names rows of other parts.
 Add the offset of the part first: `lax.axis_index(axis)` times the size of a part.
 
 ```python

@@ -15,7 +15,9 @@ The rule also reports these averages, as hints:
 - A mean of a loss that compares the rows of a device with each other leaves out the pairs across devices.
 - A mean of a value that is zero on all devices but one is too small by a factor of the number of devices.
 - A batch is filled up so that it divides evenly over the devices, and the added rows count like the others, because
-  their weights repeat a weight of 1 or because the number of rows is taken afterwards.
+  their weights repeat a weight of 1, because the number of rows is taken afterwards, or because a sum or mean beside
+  masked sums has no mask.
+- Ranks of one device's rows, such as those of the fitness of a population, weigh what is reduced over the devices.
 - A sum leaves out what a mask hides, but the size of the mask counts it.
 
 ```python

@@ -92,12 +92,14 @@ def _edge(key: Expression) -> Edge | None:
 def _edge_of_slice(args: tuple[Arg, ...], site: Site) -> frozenset[Any]:
     """Returns the label of `slice_in_dim(x, start, stop)`; a slice with computed bounds counts as the last rows."""
     array, start, stop = args[0].value, args[1].value, args[2].value
+    shape = shape_of(array)
     if start == Const(0):
-        return frozenset([(_EDGE, "first", site, shape_of(array))])
+        return frozenset([(_EDGE, "first", site, shape)])
     if isinstance(start, Const) != isinstance(stop, Const):
         return NONE
-    is_last = not isinstance(stop, Const) or stop.value in (shape_of(array) or ())
-    return frozenset([(_EDGE, "last", site, shape_of(array))]) if is_last else NONE
+    if isinstance(stop, Const) and stop.value not in (shape or ()):
+        return frozenset([(_INNER, shape)])
+    return frozenset([(_EDGE, "last", site, shape)])
 
 
 def _is_negative(node: Expression) -> bool:

@@ -53,7 +53,7 @@ from meshlens.axes.python.class_variables import set_variable
 from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.imports import load_module
 from meshlens.axes.python.iterating import iterated, length_of_object
-from meshlens.axes.python.named_tuples import NAMED_TUPLES, named_tuple
+from meshlens.axes.python.objects import NAMED_TUPLES, named_tuple
 from meshlens.axes.python.parsed_texts import PARSERS, parsed
 from meshlens.axes.python.shared_tables import copied, holds_others, mark_unclear
 from meshlens.axes.python.tables import make_table

@@ -68,6 +68,8 @@ from meshlens.facts.nodes import Break, Continue, Return, Try, While
 from meshlens.facts.walking import nodes
 
 _MOST_YIELDED = 16
+_MOST_BODIES_OF_TABLE = 24
+"""Number of functions run after which no more functions of a table are, if it is unknown which of them is called."""
 _DEEPEST_DATA = 6
 """Maximum nesting of a function that calls itself on parts of known data, such as the sections of a configuration."""
 _MAY_END_EARLY = (Break, Continue, Return, Try, While)
@@ -133,7 +135,11 @@ def _call(run: Run, callee: Value, call: Invocation) -> Value:
         return result
     if isinstance(callee, Union):
         inner = call.ctx.picked() if callee.of_table else call.ctx.under_condition(False)
-        results = [invoke(run, call.perhaps(option, inner)) for option in callee.options]
+        begun = run.bodies
+        results: list[Value] = []
+        for option in callee.options:
+            is_spent = callee.of_table and not call.ctx.env.maps and run.bodies - begun > _MOST_BODIES_OF_TABLE
+            results.append(UNKNOWN if is_spent else invoke(run, call.perhaps(option, inner)))
         return entry_of_table(results) if callee.of_table else join_all(results)
     if isinstance(callee, Made):
         return call_made(run, callee, call)

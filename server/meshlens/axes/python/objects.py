@@ -35,6 +35,7 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.domain.variation import is_same
 from meshlens.axes.jax.module_methods import library_method
+from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.train_states import creator
 from meshlens.axes.python import enums
 from meshlens.axes.python.class_variables import variable
@@ -42,6 +43,7 @@ from meshlens.axes.python.enums import class_of, is_enum
 from meshlens.axes.python.outside import axes_of, device_map, from_outside
 from meshlens.axes.python.tables import is_table_class, make_table
 from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.heap import GIVEN, MADE_LATER, MERGED_ARRAYS, altered, attributes_of, set_attribute, through
 from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.run import MOST_FOLLOWED, Run
@@ -49,6 +51,9 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.layers import PARAMETERS
 from meshlens.jaxapi.libraries import APPLY
 
+_TYPED = "typing.NamedTuple"
+NAMED_TUPLES = frozenset({"collections.namedtuple", _TYPED})
+"""Functions that return a class of named tuples."""
 _TABLE = "ml_collections.ConfigDict"
 """The library's class that behaves like a dictionary with attributes of the workspace."""
 
@@ -263,3 +268,31 @@ def data_attribute(value: Data, name: str) -> Value:
     """Returns an attribute of a value that is not followed; it keeps the value's labels."""
     made_by = APPLY if name == "apply_fn" else None
     return Data(travelling(value.labels) | (value.labels & {"fresh"}), None, made_by, over=value.over)
+
+
+def named_tuple(run: Run, call: Invocation) -> Class | None:
+    """Returns the class of named tuples that a call defines; None if its fields are unknown."""
+    found = by_parameter(("typename", "field_names"), call.args)
+    name = found["typename"].value if "typename" in found else None
+    fields = _names_in(found["field_names"].value) if "field_names" in found else None
+    if not isinstance(name, Const) or not isinstance(name.value, str) or fields is None or "rename" in found:
+        return None
+    inner = Frame(call.frame.path, call.frame.block, call.frame)
+    defaults = found["defaults"].value if "defaults" in found else None
+    if isinstance(defaults, Seq) and not defaults.open and len(defaults.items) <= len(fields):
+        inner.vars.update(zip(fields[len(fields) - len(defaults.items) :], defaults.items, strict=True))
+    made = Class(name.value, call.frame.path, call.site, (Ext(_TYPED),), inner, fields, True)
+    inner.owner = made
+    run.own_classes.add(made)
+    return made
+
+
+def _names_in(value: Value) -> tuple[str, ...] | None:
+    """Returns the names in a text, in a list of texts, or in a list of pairs of a text and a type."""
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return tuple(value.value.replace(",", " ").split())
+    if not isinstance(value, Seq) or value.open:
+        return None
+    first = [item.items[0] if isinstance(item, Seq) and item.items else item for item in value.items]
+    names = tuple([one.value for one in first if isinstance(one, Const) and isinstance(one.value, str)])
+    return names if len(names) == len(first) else None

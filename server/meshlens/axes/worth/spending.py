@@ -15,7 +15,7 @@ from meshlens.axes.runs.invocation import Invocation
 MOST_CALLS = 20_000
 MOST_WORK = 40_000
 MOST_BODIES = 1_500
-MOST_BODIES_OUTSIDE = 300
+MOST_BODIES_OUTSIDE = 320
 """Number of functions run after which no more are entered outside maps."""
 
 LEVELS_THAT_SHARE = 3

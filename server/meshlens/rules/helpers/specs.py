@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from meshlens.axes.domain.values import Arg, Const, Mesh, Site, Value
 from meshlens.checking.model import Related
 from meshlens.checking.places import quoted
 from meshlens.project.view import FileView
+
+_REFERENCE = re.compile(r"[\w.]+")
 
 
 def mesh_axes(mesh: Value | None) -> tuple[str, ...] | None:
@@ -28,6 +32,9 @@ def blamed(view: FileView, name: Const, site: Site, fallback: Site | None) -> Si
     if not view.is_here(site):
         return fallback if view.is_here(fallback) else None
     if name.origin is not None and view.is_here(name.origin) and view.span(site).contains(view.span(name.origin)):
+        return name.origin
+    if name.origin is not None and view.is_here(name.origin) and not _REFERENCE.fullmatch(view.text(site)):
+        # The expression looks the name up in a table or computes it from several, so it has to be changed there.
         return name.origin
     through = name.via is not None and view.is_here(name.via) and view.text(site).isidentifier()
     return name.via if through else site
