@@ -182,7 +182,7 @@ def of_library(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
     if known is not None:
         return known
     if dotted == "sum" and args and isinstance(args[0].value, Seq) and args[0].value.items:
-        first, *others = [variation_of(item) for item in args[0].value.items]
+        first, *others = [variation_of(item) for item in (*args[0].value.items, *(arg.value for arg in args[1:]))]
         return reduce(partial(across, transfer.added_arrays), others or [first], first)
     if dotted.startswith("jax.random."):
         return of_all(arg.value for arg in args)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.data.arrays import Sizes, shape_of
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import join, labels_of, variation_of
 from meshlens.axes.domain.labels import HELD, KEPT_ALIKE, KEPT_APART, PARAMETERS, STATE_OF, SUM_HERE, of_kinds
@@ -56,8 +56,7 @@ def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
     both = stepped if is_number else join(start, stepped)
     if isinstance(both, Data):
         held = both.labels.union(of_kinds(labels_of(stepped), HELD, KEPT_APART, KEPT_ALIKE))
-        # A carry keeps its shape.
-        shape = both.shape or shape_of(start) or shape_of(stepped)
+        shape = _shape_of_either(start, stepped)
         over = after_steps(variation_of(start), variation_of(stepped))
         return replace(both, labels=held, shape=shape, array=both.array or shape is not None, over=over)
     return both
@@ -86,9 +85,19 @@ def _either(one: Value, other: Value) -> Value:
     if isinstance(one, Dict) and isinstance(other, Dict) and _are_alike(one, other):
         pairs = zip(one.items, other.items, strict=True)
         return Dict(tuple([(key, _either(held, held_by_other)) for (key, held), (_, held_by_other) in pairs]))
-    both = join(one, other)
-    shape = shape_of(one) or shape_of(other)
-    return replace(both, shape=shape, array=True) if type(both) is Data and shape and both.shape is None else both
+    both, shape = join(one, other), _shape_of_either(one, other)
+    return replace(both, shape=shape, array=True) if type(both) is Data and shape is not None else both
+
+
+def _shape_of_either(one: Value, other: Value) -> Sizes | None:
+    """Returns the shape of two arrays that JAX requires to have the same; None if it is unknown of both."""
+    first, second = shape_of(one), shape_of(other)
+    if first is None or second is None:
+        return first if first is not None else second
+    if len(first) != len(second):
+        return None
+    pairs = [{size, same} - {None} for size, same in zip(first, second, strict=True)]
+    return tuple([sizes.pop() if len(sizes) == 1 else None for sizes in pairs])
 
 
 def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Context) -> None:

@@ -66,9 +66,10 @@ def is_table_class(cls: Class) -> bool:
     Such a class has a `__getattr__` that looks up the key, as in `__getattr__ = dict.__getitem__`.
     """
     line = lineage(cls)
-    bases = {getattr(base, "dotted", "?") for member in line for base in member.bases if base not in line}
+    if {getattr(base, "dotted", "?") for member in line for base in member.bases if base not in line} != {"dict"}:
+        return False
     names = {name for member in line for name in member.frame.vars if not name.startswith("__") or name in _OF_TABLES}
-    return bases == {"dict"} and names <= _OF_TABLES and "__getattr__" in names
+    return names <= _OF_TABLES and "__getattr__" in names
 
 
 def as_tables(value: Value, depth: int = 0) -> Value:

@@ -189,7 +189,8 @@ class GradientUse:
             `psum` of other means), "scattered" (`all_gather` is differentiated, which sums gradients of means over the
             devices), "positions-picked" (positions in the parts of all devices are picked by another array),
             "positions-shifted" (a value is added to such positions), "offset-of-part" (their offset is not computed
-            with the size of a part), "own-rows-of-all" (class labels 0, 1, 2, … count a
+            with the size of a part), "offset-by-size" (it is computed with the number of devices, and each device has
+            more positions), "own-rows-of-all" (class labels 0, 1, 2, … count a
             device's own rows, but the columns represent the rows of all devices), "norm-of-slice" (a norm of a device's
             part of a gradient), "slice-norm-reduced" (such a norm is reduced), "state-scaled" (a device's part of a
             state whose parts exchange halos is divided by the norm of the part), "state-shared-out" (it is multiplied
@@ -205,7 +206,8 @@ class GradientUse:
             with a reduced value), "of-fewer-axes" (a total is divided by a sum over only some of its axes),
             "fillers-counted" (weights of 1 are filled up with 1 and summed), "fillers-cleared" (entries of such weights
             are set), "length-of-filled" (rows count up to the length of a filled array), "masked-sum" (a sum
-            without the rows that fill up a batch), "all-rows-counted" (a count that includes them),
+            without the rows that fill up a batch), "all-rows-counted" (a count that includes them), "all-rows-summed"
+            (a sum or mean that does), "ranks-reduced" (what is computed from ranks of one device's rows is reduced),
             "moments-apart" (a link of an optimizer chain gets gradients that only a later link reduces),
             "clipped-apart" (a device's own gradient is scaled by a number computed from it before it is reduced),
             "slices-overlap" (each device takes several rows, starting at the row of its index),
@@ -214,7 +216,9 @@ class GradientUse:
             for indices that may be in another part), "picked-elsewhere-summed" (a `psum` of entries that devices picked
             by their index along another axis), "centred-summed" (a `psum` of values that each device centered on its
             own mean); "halo-at-front", "halo-at-back" (another device's rows are joined to the wrong end),
-            "corners-read" (a stencil reads corners that no exchange fills),
+            "ghost-sent" (an edge consists of the rows that a halo replaces), "logarithms-reduced" (a `psum` or `pmean`
+            of logarithms of sums over each device's part), "corners-read" (a stencil reads corners that no exchange
+            fills),
             "index-tested" (a Python condition depends on the device index), "mean-scattered" (a `psum_scatter` of
             gradients of means), "scaled-by-own", "scaled-by-averaged" (rows minus the mean of all devices are scaled by
             one device's variance, or by the mean of the variances around each device's own mean), "verdict-on-slice" (a
