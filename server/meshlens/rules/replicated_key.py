@@ -59,12 +59,15 @@ from meshlens.axes.python.outside import device_map
 from meshlens.axes.runs.records import RandomUse
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
+from meshlens.facts.nodes import Assign, Attribute, Name, Subscript, TupleDisplay
+from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.renames import spelled
 from meshlens.text import Edit, FileEdit, Span
 
 _LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademacher|gumbel|multinomial|poisson)\b")
 
+_WORD = re.compile(r"\w+")
 _WRITTEN_OUT = re.compile(r"^(\w+\.)*(PRNGKey|key)\(\s*(seed\s*=\s*)?\d+\s*\)$")
 """Matches a key made from a literal number, usually a placeholder rather than an oversight."""
 _OF_AXES = {
@@ -95,7 +98,7 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
             continue
         if use.context.guarded or use.context.expected or use.context.skip or not use.context.sure:
             continue
-        if use.how in ("noise", "along") and not _LIKE_THE_DATA.search(view.text(use.call)):
+        if use.how in ("noise", "along") and not _is_like_the_data(view, use.call):
             continue
         span = view.span(cause)
         if span in seen:
@@ -111,6 +114,29 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         is_fixable = is_argument and cause == use.key and use.how != "exchanged" and len(maps) == 1
         fixes = _fixes(view, use, span, binder) if is_fixable else ()
         yield Finding(span, _message(use, cause), fixes, tuple(related), severity)
+
+
+def _is_like_the_data(view: FileView, draw: Site) -> bool:
+    """Returns whether numbers are drawn for each row of the data, judging by what their shape is written with."""
+    text = view.text(draw)
+    if _LIKE_THE_DATA.search(text):
+        return True
+    function = tree(view, draw.path, draw.block)
+    sizes = {
+        name.name
+        for node in (walk(function) if function is not None else ())
+        if isinstance(node, Assign) and _is_shape(node.value)
+        for target in node.targets
+        for name in (target.items if isinstance(target, TupleDisplay) else (target,))
+        if isinstance(name, Name)
+    }
+    return not sizes.isdisjoint(_WORD.findall(text))
+
+
+def _is_shape(node: Node) -> bool:
+    """Returns whether an expression is the shape of an array, or one of its sizes: `x.shape`, `x.shape[0]`."""
+    shape = node.object if isinstance(node, Subscript) else node
+    return isinstance(shape, Attribute) and shape.name == "shape"
 
 
 def _message(use: RandomUse, cause: Site) -> str:

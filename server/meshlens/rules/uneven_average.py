@@ -50,6 +50,7 @@ from meshlens.axes.data.positions import RANKS_REDUCED
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.reading_after import key_of
 from meshlens.checking.registry import rule
 from meshlens.facts.nodes import Attribute, BinaryOperation, Call, Constant, Name, Subscript
 from meshlens.project.solving.solution import Solution
@@ -92,6 +93,8 @@ _WARNINGS = {
     "divided-twice": "this mean over {axis} is divided by the number of devices again",
     "share-averaged": "each device already divides by a total over {axis}; sum the results instead of averaging them",
 }
+_COUNTS = frozenset({"float32", "asarray", "array", "float", "int32"})
+"""Functions that turn the number of an array's rows into a count."""
 _MASK = re.compile(r"mask|valid|keep|is_real", re.I)
 _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
 """Kinds of uses that are correct if the result is immediately scaled by the number of devices."""
@@ -102,6 +105,9 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
     """Reports averages that combine values from different sets of devices."""
     yield from _sizes_of_masks(view)
     seen: set[Span] = set()
+    for span in _sizes_beside_masks(view):
+        seen.add(span)
+        yield Finding(span, _HINTS[fillers.COUNTED_ALL], (), (), Severity.HINT)
     uses = view.records.gradient_uses
     masking = {(use.site.path, use.site.block) for use in uses if use.kind == fillers.MASKED_SUM}
     # The logarithm of a sum over a part is a fault of its own.
@@ -144,6 +150,31 @@ def _sizes_of_masks(view: FileView) -> Iterator[Finding]:
                 yield Finding(view.span(Site(str(view.path), block, node.site)), text, severity=Severity.HINT)
 
 
+def _sizes_beside_masks(view: FileView) -> Iterator[Span]:
+    """Yields the counts of all rows of an array that a masked sum in the same function adds up without the fillers."""
+    for use in view.records.gradient_uses:
+        context = use.context
+        if use.kind != fillers.MASKED_SUM or not view.is_here(use.site) or not context.sure or context.guarded:
+            continue
+        function = tree(view, use.site.path, use.site.block)
+        nodes = list(walk(function)) if function is not None else []
+        masked = next((_summed(node) for node in nodes if isinstance(node, Call) and node.site == use.site.index), None)
+        if not isinstance(masked, BinaryOperation):
+            continue
+        keys = {key_of(masked.left), key_of(masked.right)} - {None}
+        summed = {key_of(one) for node in nodes if (one := _summed(node)) is not None}
+        for node in nodes if keys.isdisjoint(summed) else ():
+            if (counted := _counted(node)) is not None and key_of(counted) in keys:
+                yield view.span(Site(use.site.path, use.site.block, node.site))
+
+
+def _counted(node: Node) -> Node | None:
+    """Returns the array whose rows a call such as `jnp.float32(x.shape[0])` counts; None for any other node."""
+    if not isinstance(node, Call) or not isinstance(node.callee, (Attribute, Name)) or not node.arguments:
+        return None
+    return _sized(node.arguments[0].value) if node.callee.name in _COUNTS else None
+
+
 def _weights_in(node: Node) -> Iterator[str]:
     """Yields the variables that are factors of what a call sums: `m` in `jnp.sum(x * m)` and `(x * m).sum()`."""
     summed = _summed(node)
@@ -167,15 +198,18 @@ def _summed(node: Node) -> Node | None:
 
 def _sized_name(node: Node) -> str | None:
     """Returns the variable whose size an expression is: `m.size`, `m.shape[0]` or `len(m)`."""
-    if isinstance(node, Attribute) and node.name == "size" and isinstance(node.object, Name):
-        return node.object.name
+    sized = _sized(node)
+    return sized.name if isinstance(sized, Name) else None
+
+
+def _sized(node: Node) -> Node | None:
+    if isinstance(node, Attribute) and node.name == "size":
+        return node.object
     if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == "len" and node.arguments:
-        given = node.arguments[0].value
-        return given.name if isinstance(given, Name) else None
+        return node.arguments[0].value
     if isinstance(node, Subscript) and isinstance(node.key, Constant) and node.key.value == 0:
         shape = node.object
-        if isinstance(shape, Attribute) and shape.name == "shape" and isinstance(shape.object, Name):
-            return shape.object.name
+        return shape.object if isinstance(shape, Attribute) and shape.name == "shape" else None
     return None
 
 

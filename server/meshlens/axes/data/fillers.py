@@ -54,7 +54,7 @@ def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
         is_of_mask = short == "ones_like" and bool(of_kinds(labels, _MASK))
         more = NONE | {ONES, (_ONE_EACH, site)} if is_of_mask else NONE | {ONES}
     elif short in _MOVE:
-        more = frozenset(of_kinds(labels, *_KINDS)) | (labels & {ONES})
+        more = moved(labels)
         if short in _COUNT:
             note_counted(run, args[0].value, site, ctx)
     elif short in ("sum", "mean"):
@@ -71,6 +71,11 @@ def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
         elif ONES in labels:
             more |= {(_MASK, site), (OF_MASK, site)}
     return replace(found, labels=found.labels | more) if more else found
+
+
+def moved(labels: frozenset[Any]) -> frozenset[Any]:
+    """Returns the labels of a filled array, or of the weights of its rows, that it keeps when rows are moved."""
+    return frozenset(of_kinds(labels, *_KINDS)) | (labels & {ONES})
 
 
 def _note_summed(run: Run, args: tuple[Arg, ...], found: Data, site: Site, ctx: Context) -> None:

@@ -80,7 +80,7 @@ _MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED, _NORMALIZED,
 _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("astype expand_dims squeeze reshape ravel stop_gradient".split(), _ARRANGED),
     **dict.fromkeys("swapaxes transpose moveaxis".split(), _ARRANGED),
-    **dict.fromkeys(("sum", "segment_sum"), _ADDED_UP | {_LOGARITHM}),
+    **dict.fromkeys(("sum", "segment_sum"), _ADDED_UP | {_LOGARITHM, _SOFTENED}),
     **dict.fromkeys("mean average take_along_axis negative -".split(), frozenset({_LOGARITHM})),
     "take": frozenset({_MAXIMUM, _LOGARITHM}),
     **dict.fromkeys("dot matmul einsum dot_general tensordot".split(), _MULTIPLIED),
@@ -185,7 +185,7 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
         centred = of_kinds(labels[0], CENTRED_BY_ALL, _CENTRED) if is_square else ()
         squares = {(_SQUARED if label[0] == CENTRED_BY_ALL else _OWN_SQUARED, label[1]) for label in centred}
         scaled = _normalized(left, right) | _normalized(right, left) if operator == "*" else NONE
-        return kept(operator, labels) | squares | scaled
+        return kept(operator, labels) | squares | scaled | _weighed(left, right) | _weighed(right, left)
     if operator == "/":
         divided = of_kinds(labels[0], _NORMALIZED, _LOGARITHM)
         return kept("reciprocal", labels[1:]).union(divided) | _normalized(left, right) | _softened(left, right, site)
@@ -233,6 +233,12 @@ def _softened(array: Value, total: Value, site: Site) -> frozenset[Any]:
     return frozenset([(_SOFTENED, axis, site) for _, axis in of_kinds(labels_of(total), _PART_OF_SUM) if axis in axes])
 
 
+def _weighed(weights: Value, other: Value) -> frozenset[Any]:
+    """Returns the labels of a softmax that is multiplied with columns, as in a cross entropy, not with a scale."""
+    over = variation_of(other)
+    return frozenset([one for one in of_kinds(labels_of(weights), _SOFTENED) if over.over(one[1]).truth == COLUMNS])
+
+
 def _split_dimensions(array: Value) -> list[tuple[str, int]]:
     """Returns the axes over which an array is split along a dimension other than its first, with that dimension."""
     found = [(axis, place) for _, axis, place in of_kinds(labels_of(array), SPLIT_ALONG) if place > 0]
@@ -256,10 +262,13 @@ def _kept_apart(args: tuple[Arg, ...]) -> frozenset[Any]:
 def _split_within(args: tuple[Arg, ...], parameters: tuple[str, ...], default: Value) -> list[str]:
     """Returns the axes over which the dimensions are split that a function works along."""
     split = _split_dimensions(args[0].value) if args else []
-    if not split:
+    columns = [axis for axis, own in variation_of(args[0].value).axes if own.truth == COLUMNS] if args else []
+    if not split and not columns:
         return []
     given = by_parameter(parameters, args).get("axis")
     along = given.value if given is not None else default
+    if along == Const(-1):
+        return list(dict.fromkeys([*columns, *_last_of(args[0].value, split)]))
     if along == Const(None):
         return [axis for axis, _ in split]
     shape = shape_of(args[0].value)
@@ -268,6 +277,11 @@ def _split_within(args: tuple[Arg, ...], parameters: tuple[str, ...], default: V
     known = [place for place in places if type(place) is int]
     inner = {place if place >= 0 or rank is None else place + rank for place in known}
     return [axis for axis, place in split if place in inner]
+
+
+def _last_of(array: Value, split: list[tuple[str, int]]) -> list[str]:
+    rank = len(shape_of(array) or ())
+    return [axis for axis, place in split if place == rank - 1]
 
 
 def note_returned(run: Run, returned: Value, axes: Collection[str], site: Site, ctx: Context) -> None:

@@ -178,6 +178,15 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
         and isinstance(call.args[0].value, Data)
         and not any(isinstance(label, tuple) and label[0] == "over" for label in labels)
     )
+    if is_sum_of_alike and shape_of(value) == () and "of-gradient" not in labels:
+        # Every device has the total over the rows that it gathered from all of them.
+        run.records.gradient_uses.extend(
+            [
+                GradientUse("same-summed", site, place, ctx)
+                for _, axis, place in of_kinds(labels, ALL_ROWS)
+                if axis in names
+            ]
+        )
     for label in of_kinds(labels, "over", "reduced-at", "drawn"):
         if label[0] == "over" and label[1] in names and adds and label[2] != site:
             run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))

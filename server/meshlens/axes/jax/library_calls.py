@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import replace
 from functools import lru_cache
 
-from meshlens.axes.data import arrays, exchanges, noise
+from meshlens.axes.data import arrays, exchanges, fillers, noise
 from meshlens.axes.data.drawn_shapes import drawn_by_jax
 from meshlens.axes.data.gradients import drift, gradient_step, note_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
@@ -126,7 +126,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         if isinstance(state, (Instance, Made)):
             return _on_devices(run, state, NONE, site)
     if name in libraries.SHARDS:
-        return _sharded(name, args[0].value if args else UNKNOWN)
+        return _sharded(name, args[0].value if args else UNKNOWN, _device_count(run, "local", site))
     if name in libraries.FRESH_STATE:
         first = labels_of(args[0].value) if args else frozenset()
         fresh = frozenset({"fresh"}) & first if name in libraries.KEEPS_FRESH else frozenset({"fresh"})
@@ -210,15 +210,25 @@ def _joins_others(args: tuple[Arg, ...]) -> bool:
     return differ and any(isinstance(item, Data) and item.shape and "uniform" not in item.labels for item in items)
 
 
-def _sharded(name: str, value: Value) -> Value:
-    """Returns arrays with a new leading axis, along which each device gets its part; trees keep their structure."""
+def _sharded(name: str, value: Value, count: int | None) -> Value:
+    """Returns arrays with a new leading axis, along which each device gets its part; trees keep their structure.
+
+    Args:
+        name: the function that splits them.
+        value: the tree.
+        count: the number of devices, if it is known.
+    """
     if name in libraries.SPLITS_ROWS and isinstance(value, Seq) and not value.open:
-        return Seq(value.kind, tuple([_sharded(name, item) for item in value.items]))
+        return Seq(value.kind, tuple([_sharded(name, item, count) for item in value.items]))
     if name in libraries.SPLITS_ROWS and isinstance(value, Dict) and not value.open:
-        return Dict(tuple([(key, _sharded(name, item)) for key, item in value.items]))
+        return Dict(tuple([(key, _sharded(name, item, count)) for key, item in value.items]))
     given = labels_of(value)
     shape = value.shape if name in libraries.SPLITS_ROWS and isinstance(value, Data) else None
-    return Data(travelling(given) | _split_over_devices(name, given), (None, None, *shape[1:]) if shape else None)
+    labels = travelling(given) | fillers.moved(given) | _split_over_devices(name, given)
+    if not shape:
+        return Data(labels)
+    rows = shape[0] // count if count and shape[0] is not None and shape[0] % count == 0 else None
+    return Data(labels, (count, rows, *shape[1:]))
 
 
 def _split_over_devices(name: str, given: frozenset[object]) -> frozenset[object]:
