@@ -59,7 +59,12 @@ from meshlens.rules.helpers.keywords import with_keyword
 from meshlens.rules.helpers.reductions import divided_later
 from meshlens.text import Span
 
-_AGAIN = frozenset({"summed-again", "same-summed", "host-reduced", "copies-summed"})
+_WHAT = {
+    "summed-again": "already reduced over the same axis",
+    "same-summed": "computed from a value that is already reduced over the same axis",
+    "gathered-summed": "computed from the gathered rows of all devices",
+}
+_AGAIN = frozenset({"summed-again", "same-summed", "gathered-summed", "host-reduced", "copies-summed"})
 
 
 @rule("AX404", Severity.WARNING, reads="places")
@@ -80,7 +85,7 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
         span = view.span(again.site)
         if span in seen or again.site in divided_later(view):
             continue
-        if again.kind == "same-summed" and not _is_on_every_route(view, again.site):
+        if again.kind in ("same-summed", "gathered-summed") and not _is_on_every_route(view, again.site):
             continue
         seen.add(span)
         if again.kind == "host-reduced":
@@ -91,10 +96,9 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
                 text = "every device has a copy of this value; this psum multiplies it by the number of devices"
                 yield Finding(span, text, (), (place,))
         elif again.other is not None:
-            place = Related(view.path_of(again.other), view.span(again.other), "first reduced here")
-            what = "already" if again.kind == "summed-again" else "computed from a value that is already"
-            text = f"{what} reduced over the same axis; this psum multiplies it by the number of devices"
-            yield Finding(span, text, (), (place,))
+            done = "gathered" if again.kind == "gathered-summed" else "reduced"
+            place = Related(view.path_of(again.other), view.span(again.other), f"first {done} here")
+            yield Finding(span, f"{_WHAT[again.kind]}; this psum multiplies it by the number of devices", (), (place,))
 
 
 def _summing_map(use: AxisUse) -> Binder | None:

@@ -180,13 +180,8 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
     )
     if is_sum_of_alike and shape_of(value) == () and "of-gradient" not in labels:
         # Every device has the total over the rows that it gathered from all of them.
-        run.records.gradient_uses.extend(
-            [
-                GradientUse("same-summed", site, place, ctx)
-                for _, axis, place in of_kinds(labels, ALL_ROWS)
-                if axis in names
-            ]
-        )
+        gathered = [place for _, axis, place in of_kinds(labels, ALL_ROWS) if axis in names]
+        run.records.gradient_uses.extend([GradientUse("gathered-summed", site, place, ctx) for place in gathered])
     for label in of_kinds(labels, "over", "reduced-at", "drawn"):
         if label[0] == "over" and label[1] in names and adds and label[2] != site:
             run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))

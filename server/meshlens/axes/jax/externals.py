@@ -44,7 +44,7 @@ from meshlens.axes.jax.new_variables import (
     stops_sharding,
 )
 from meshlens.axes.jax.parameter_trees import with_leaves_named
-from meshlens.axes.jax.traced import note_call, of_operation
+from meshlens.axes.jax.traced import note_call, of_function, of_operation
 from meshlens.axes.jax.transparent import apply_transparent
 from meshlens.axes.python import builtin_calls
 from meshlens.axes.runs.invocation import Invocation
@@ -161,6 +161,8 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
     name, recorded, args = callee.name, callee.recorded, call.args
     if callee.combines and type(result) is Data and result.array:
         result = of_operation(result, tuple([arg.value for arg in args]), call.ctx)
+    if callee.combines and type(result) is Data:
+        result = of_function(result, name, call.ctx)
     if callee.combines and call.ctx.env.maps:
         note_combined(run, name, args, call.site, call.ctx)
     if callee.makes_variables:

@@ -23,6 +23,11 @@ from meshlens.jaxapi.names import canonical
 _NUMBERS = (bool, float, int)
 _MAPS = frozenset({"jax.pmap", "jax.vmap", "jax.shard_map"})
 _REQUIRED = frozenset({"any", "only", "key"})
+STAGED = frozenset(
+    f"jax.numpy.{name}"
+    for name in "all any isfinite isnan isinf isclose allclose array_equal sum mean prod max min".split()
+)
+"""Functions that JAX stages out when it traces, even if their arguments are constants."""
 _ORDERED = frozenset({"<", "<=", ">", ">="})
 _EQUAL = frozenset({"==", "!="})
 
@@ -144,6 +149,12 @@ def of_operation(result: Value, values: tuple[Value, ...], ctx: Context) -> Valu
     if type(result) is Const:
         return replace(result, traced=traced.traced) if type(traced) is Const else result
     return replace(result, labels=result.labels | {TRACED}, array=True) if type(result) is Data else result
+
+
+def of_function(result: Data, name: str, ctx: Context) -> Data:
+    """Returns the result of a function of `jax.numpy`, which is a tracer in jitted code, whatever its arguments are."""
+    is_jitted = not ctx.host and any(step.how == "jit" for step in ctx.route)
+    return replace(result, labels=result.labels | {TRACED}, array=True) if is_jitted and name in STAGED else result
 
 
 def of_comparison(result: Value, operator: str, values: list[Value], ctx: Context) -> Value:

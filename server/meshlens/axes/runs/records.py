@@ -174,7 +174,8 @@ class GradientUse:
             with a gradient), "divided" (a sum over devices is divided), "of-psum" (a function whose result is a `psum`
             is differentiated), "host-reduced" (a value that every device already holds is summed over the devices
             outside the map), "summed-again" (such a value is summed again in the map), "same-summed" (a `psum` of a
-            value that is the same on every device and was computed from such a value), "skipped" (a collective is
+            value that is the same on every device and was computed from such a value), "gathered-summed" (of a total
+            over rows that every device has gathered), "skipped" (a collective is
             skipped because there is no axis name), "carried" (a loop's carry is varying after a step, but not at the
             start), "carried-reduced" (at the start, but not after a step), "branch-alike" (this branch returns what is
             the same on all devices, but `other` returns what varies), "ratio-averaged" (a `pmean` of quotients of
