@@ -67,6 +67,8 @@ from meshlens.rules.helpers.specs import argument_of, blamed, mesh_axes, mesh_pl
 from meshlens.rules.helpers.spmd_names import spmd_names
 
 _MOST_RELATED = 4
+_FEWEST_RULES = 3
+"""Number of different specs of one expression from which on they count as rules, and not as two modes."""
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 
 
@@ -171,12 +173,16 @@ def _of_shardings(solution: Solution, records: Records) -> Iterator[_Named]:
 def _are_of_rules(solution: Solution, specs: Sequence[Spec], mesh: Value) -> bool:
     """Returns whether specs are all from one table of patterns and specs, and some name axes of the mesh.
 
-    Any of these patterns may match the path of a parameter, so all of these specs are meant for this mesh.
+    Any of these patterns may match the path of a parameter, so all of these specs are meant for this mesh. If the table
+    holds only their entries, one expression makes all of them.
     """
-    blocks = {(one.site.path, one.site.block) for one in specs if one.site is not None}
+    sites = {one.site for one in specs}
+    blocks = {(site.path, site.block) for site in sites if site is not None}
     axes = mesh_axes(mesh) or ()
     if len(blocks) != 1 or not any(name.value in axes for one in specs for name, _ in spec_names(one)):
         return False
+    if len(sites) == 1:
+        return len(set(specs)) >= _FEWEST_RULES
     ((path, block),) = blocks
     table = solution.facts[path].blocks[block].shape if path in solution.facts else None
     return isinstance(table, (Assign, AnnAssign)) and _maps_patterns(table.value)

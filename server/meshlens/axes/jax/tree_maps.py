@@ -48,7 +48,7 @@ def leaf(value: Value) -> Value:
     if isinstance(value, Dict) and not labels.isdisjoint(PLACES):
         places = labels_of(join_all(leaf(item) for _, item in value.items)) & PLACES
         return Data(travelling(labels) | places, over=variation_of(value))
-    if isinstance(value, (Data, Const)) or is_whole(value):
+    if isinstance(value, (Data, Const)) or all(map(is_whole, options(value))):
         return value
     return Data(travelling(labels), over=variation_of(value))
 
