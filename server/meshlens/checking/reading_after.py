@@ -205,11 +205,12 @@ def _in_statement(statement: Node, keys: set[str]) -> Node | None:
         for head in heads:
             for node in _consumed(head, keys) if head is not None else ():
                 return node
-    if isinstance(statement, Assign) and key_of(statement.value) in keys and len(statement.targets) == 1:
-        alias = key_of(statement.targets[0])
-        keys.update({alias} if alias is not None else set())
-        return None
+    pairs: Iterator[tuple[str, str]] = iter(())
+    if isinstance(statement, Assign) and len(statement.targets) == 1:
+        pairs = _names_given(statement.targets[0], statement.value)
+    given = {name for name, source in pairs if source in keys}
     _forget(statement, keys)
+    keys |= given
     return None
 
 
