@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from typing import NamedTuple
 
 from meshlens.axes.domain.specs import possible_specs, sharding_parts, spec_names
@@ -59,6 +58,7 @@ from meshlens.jaxapi.meshes import (
     SPECS_OF_METADATA,
     TAKE_SPECS,
 )
+from meshlens.project.modules import imported_by
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.project.writing.did_you_mean import closest
@@ -72,19 +72,32 @@ _FEWEST_RULES = 3
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 
 
+class _Start(NamedTuple):
+    """The place where a route starts: a function or, if `block` is empty, the top level of a module."""
+
+    path: str
+    block: str
+
+    @property
+    def is_test(self) -> bool:
+        """Returns whether a test runner calls the function."""
+        return self.block.rpartition(".")[2].startswith("test")
+
+
 class _MeshesOfMetadata(NamedTuple):
     """The meshes over which a program shards arrays according to their metadata.
 
     Attributes:
-        of_starts: the meshes by the site at which a route starts, for each start whose meshes are all known. If the
-            callers of a function pass the mesh, it is unknown on a route that starts at the function itself.
-        of_all: the meshes of all routes; empty unless all of them are known.
+        of_starts: the meshes by the start of a route; None if some of them are unknown. If the callers of a function
+            pass the mesh, it is unknown on a route that starts at the function itself.
+        of_files: the meshes of all routes that start in a file or in one that imports it, for each file for which all
+            of them are known. Tests do not count: each is a program of its own.
         is_logical: whether the metadata may name logical axes instead of those of a mesh.
         shards_at_once: whether new nnx variables are sharded over the current mesh, as flax does by default.
     """
 
-    of_starts: Mapping[Site | None, tuple[Value, ...]]
-    of_all: tuple[Value, ...]
+    of_starts: Mapping[_Start, tuple[Value, ...] | None]
+    of_files: Mapping[str, tuple[Value, ...]]
     is_logical: bool = False
     shards_at_once: bool = True
 
@@ -223,27 +236,47 @@ def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
 
 def _meshes_of_metadata(solution: Solution) -> _MeshesOfMetadata:
     """Returns the meshes whose axes are named in array metadata; none if the metadata may name logical axes instead."""
-    found: dict[Site | None, list[Value | None]] = defaultdict(list)
+    found: dict[_Start, list[Value | None]] = defaultdict(list)
     shards_at_once = True
     for call in (call for records in solution.by_file.values() for call in records.calls):
         shards_at_once = shards_at_once and not (
             call.dotted in SETS_FLAX_FLAGS and stops_sharding(call.dotted, call.args)
         )
         if call.dotted.endswith("axis_rules") or any(arg.label == "sharding_rules" for arg in call.args):
-            return _MeshesOfMetadata({}, (), is_logical=True)
+            return _MeshesOfMetadata({}, {}, is_logical=True)
         asks, mesh = _mesh_of_metadata(call)
         if asks:
             found[_start_of(call)].append(mesh if mesh is not None and mesh_axes(mesh) is not None else None)
-    known = {start: tuple(dict.fromkeys(one for one in meshes if one is not None)) for start, meshes in found.items()}
-    of_starts = {start: known[start] for start, meshes in found.items() if None not in meshes}
-    is_whole = len(of_starts) == len(found)
-    of_all = tuple(dict.fromkeys(chain(*known.values()))) if is_whole else ()
-    return _MeshesOfMetadata(of_starts, of_all, shards_at_once=shards_at_once)
+    of_starts = {start: _all_known(meshes) for start, meshes in found.items()}
+    reached: dict[str, list[Value | None]] = defaultdict(list)
+    for start, meshes in found.items():
+        for path in () if start.is_test else _files_of_program(solution, start.path):
+            reached[path] += meshes
+    of_files = {path: known for path, meshes in reached.items() if (known := _all_known(meshes)) is not None}
+    return _MeshesOfMetadata(of_starts, of_files, shards_at_once=shards_at_once)
 
 
-def _start_of(call: ApiCall) -> Site | None:
-    """Returns the site at which the route to a call starts; None for the top level of a module."""
-    return call.context.route[0].site if call.context.route else None
+def _all_known(meshes: Sequence[Value | None]) -> tuple[Value, ...] | None:
+    known = tuple(dict.fromkeys(mesh for mesh in meshes if mesh is not None))
+    return known if None not in meshes else None
+
+
+def _start_of(call: ApiCall) -> _Start:
+    route = call.context.route
+    site = route[0].site if route else call.call
+    return _Start(site.path, site.block if route and route[0].how == "start" else "")
+
+
+def _files_of_program(solution: Solution, path: str) -> Iterator[str]:
+    """Yields a file and those that it imports, directly or not."""
+    seen = {path}
+    waiting = [path]
+    while waiting:
+        yield (file := waiting.pop())
+        facts = solution.facts.get(file)
+        new = set(imported_by(facts, file, solution.index)) - seen if facts is not None else set()
+        seen |= new
+        waiting += new
 
 
 def _mesh_of_metadata(call: ApiCall) -> tuple[bool, Value | None]:
@@ -268,7 +301,9 @@ def _of_metadata(records: Records, meshes: _MeshesOfMetadata) -> Iterator[_Named
         given = argument_of(call.args, parameter, 1) if parameter is not None else None
         if given is None or given.site is None or not isinstance(given.value, Seq):
             continue
-        own = meshes.of_starts.get(_start_of(call), meshes.of_all)
+        start = _start_of(call)
+        of_file = () if start.is_test else meshes.of_files.get(start.path, ())
+        own = meshes.of_starts.get(start) or of_file
         if call.mesh is not None and mesh_axes(call.mesh) is not None and meshes.shards_at_once:
             own = (call.mesh,)
         for name in names_in(given.value)[0] if own else ():
