@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from meshlens.axes.data.arrays import product
 from meshlens.axes.domain.joining import leaves
+from meshlens.axes.domain.specs import sharding_parts
 from meshlens.axes.domain.values import Arg, Const, Data, Made, Mesh, Seq, Site, Spec, Value
 from meshlens.axes.jax.mapped_values import axis_of
 from meshlens.axes.runs.records import ApiCall, MappedCall
@@ -17,7 +18,7 @@ from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.miscounts import entries_of, positional
 from meshlens.rules.helpers.spec_pairs import spec_pairs
-from meshlens.rules.helpers.specs import argument_of
+from meshlens.rules.helpers.specs import argument_of, mesh_place
 
 _SHARD_MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
 _Complaint = tuple[Site, str]
@@ -42,9 +43,13 @@ def split_badly(view: FileView) -> Iterator[Finding]:
             puts[record.call].append(record)
     for records in puts.values():
         put = certain((one, one.context, _of_put(one) is not None) for one in records)
-        complaint = _of_put(put) if put is not None and not put.guarded else None
+        if put is None or put.guarded:
+            continue
+        complaint = _of_put(put)
         if complaint is not None and view.is_here(complaint[0]):
-            yield Finding(view.span(complaint[0]), complaint[1])
+            where = argument_of(put.args, "device", 1)
+            mesh, _ = sharding_parts(where.value) if where is not None else (None, None)
+            yield Finding(view.span(complaint[0]), complaint[1], (), mesh_place(view, mesh))
 
 
 def of_shard_map(call: MappedCall) -> _Complaint | None:
