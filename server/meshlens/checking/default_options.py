@@ -21,7 +21,7 @@ from meshlens.project.view import FileView
 _GROUPS = ("AX1", "AX2")
 """The groups of rules about names, meshes, specs, arguments and shapes, which raise errors."""
 _OF_DEVICES = "AX301"
-"""The rule about numbers of devices, which are those of the target and make it report warnings."""
+"""The rule about the number of devices. It takes this number from the target, so it reports warnings."""
 _OF_NUMBERS = "AX4"
 """The group of rules about values and gradients. With more known, they may report a fault at another place."""
 _WORD = re.compile(r"\w+")
@@ -113,7 +113,7 @@ def _option_of(view: FileView, finding: Finding, options: tuple[_Option, ...]) -
 
 
 def _nearest(view: FileView, options: Sequence[_Option]) -> Sequence[_Option]:
-    """Returns the options of the program in a file, which are often in this file; all options if none are."""
+    """Returns the options that are defined in the viewed file; all options if none are."""
     return [one for one in options if view.is_here(one.site)] or options
 
 

@@ -68,7 +68,7 @@ from meshlens.rules.helpers.spmd_names import spmd_names
 
 _MOST_RELATED = 4
 _FEWEST_RULES = 3
-"""Number of different specs of one expression from which on they count as rules, and not as two modes."""
+"""Minimum number of different specs from one expression for them to count as rules rather than as two modes."""
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 
 
@@ -90,8 +90,8 @@ class _MeshesOfMetadata(NamedTuple):
     Attributes:
         of_starts: the meshes by the start of a route; None if some of them are unknown. If the callers of a function
             pass the mesh, it is unknown on a route that starts at the function itself.
-        of_files: the meshes of all routes that start in a file or in one that imports it, for each file for which all
-            of them are known. Tests do not count: each is a program of its own.
+        of_files: for each file, the meshes of all routes that start in it or in a file that imports it. Files with an
+            unknown mesh are left out. Tests do not count, because each is a separate program.
         is_logical: whether the metadata may name logical axes instead of those of a mesh.
         shards_at_once: whether new nnx variables are sharded over the current mesh, as flax does by default.
     """
@@ -187,7 +187,7 @@ def _are_of_rules(solution: Solution, specs: Sequence[Spec], mesh: Value) -> boo
     """Returns whether specs are all from one table of patterns and specs, and some name axes of the mesh.
 
     Any of these patterns may match the path of a parameter, so all of these specs are meant for this mesh. If the table
-    holds only their entries, one expression makes all of them.
+    holds only the entries of the specs, a single expression creates all the specs.
     """
     sites = {one.site for one in specs}
     blocks = {(site.path, site.block) for site in sites if site is not None}
@@ -377,7 +377,7 @@ def _finding(view: FileView, place: Site, named: _Named) -> Finding:
         fixes = write_name(view, place, axes[0], title, "the mesh may be missing an axis instead")
     written = written_elsewhere(view, place, name.origin, f'"{name.value}" is written here')
     is_far = view.is_here(site) and not view.span(site).contains(view.span(place))
-    uses = (Related(view.path, view.span(site), "this spec gets it"),) if is_far and place == name.origin else ()
+    uses = (Related(view.path, view.span(site), "the spec that uses it"),) if is_far and place == name.origin else ()
     return Finding(view.span(place), message, fixes, (*written, *uses, *mesh_place(view, mesh)))
 
 

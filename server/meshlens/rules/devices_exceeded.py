@@ -6,8 +6,10 @@ If no target is set, the rule checks only arrays that are split over a mesh of k
 `pmap` raises `ValueError: cannot select an axis to squeeze out which has size not equal to one, got shape=(2, 4)` for
 16 rows on 8 devices, and `make_mesh` raises `ValueError: Number of devices 8 must be >= the product of mesh_shape
 (16,)`.
-A batch that does not divide evenly raises an `IndivisibleError`; the default of a command-line option counts, too.
+A batch that does not divide evenly raises an `IndivisibleError`.
 None of these messages says which line of your code is at fault.
+
+The rule also checks numbers that are defaults of command-line options.
 
 `devices: 8`
 

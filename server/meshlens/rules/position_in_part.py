@@ -10,8 +10,8 @@ times the number of rows in a slice; if it starts at the bare index, the slices 
 And if each device builds the coordinates of its part from the part's own size, as with `linspace(0, 1, x.shape[0])` or
 `fftfreq(x.shape[0])`, all devices have the same few coordinates, or the frequencies of a smaller grid.
 The same holds for phases, such as the twiddle factors `exp(-2j * pi * k * arange(n) / size)` of a Fourier transform.
-An offset that is the index times another number, such as the number of devices, names rows of other parts.
-Add the offset of the part first: `lax.axis_index(axis)` times the size of a part.
+If the offset is the device index times any other number than the size of a part, such as the number of devices, it
+points to the wrong rows. Add the offset of the part first: `lax.axis_index(axis)` times the size of a part.
 
 ```python
 import jax
@@ -91,8 +91,8 @@ _MESSAGES = {
         "but the factor is another number"
     ),
     "offset-by-size": (
-        "these numbers overlap between the devices: each device has more of them than the axis has devices, but the "
-        'offset is lax.axis_index("{axis}") times the number of devices; multiply it by the number of rows per device'
+        'these numbers overlap between devices: multiply lax.axis_index("{axis}") by the number of rows per device, '
+        "not by the number of devices"
     ),
     "slices-overlap": (
         "each slice has several rows but starts at the bare device index, so the slices overlap; multiply "

@@ -117,7 +117,7 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
 
 
 def _is_like_the_data(view: FileView, draw: Site) -> bool:
-    """Returns whether numbers are drawn for each row of the data, judging by what their shape is written with."""
+    """Returns whether numbers are drawn for each row of the data, judging by the names in the call that draws them."""
     text = view.text(draw)
     if _LIKE_THE_DATA.search(text):
         return True

@@ -3,10 +3,10 @@
 In a halo exchange, each device gets the rows next to its part: the last rows of the previous device at the front, and
 the first rows of the next device at the back. If the edges or the directions are swapped, the shapes are still right,
 but a stencil silently computes with the wrong rows.
-If each part carries a copy of its neighbors' rows at its ends, these copies are what the exchange replaces; each device
-must send the rows next to them.
-In two dimensions, a stencil that reads the neighbors of a cell at an angle also needs the corners. They come along if
-the second exchange sends whole sides of the array into which the first one has written; otherwise, they stay zero.
+If each part holds copies of its neighbors' rows at its ends, the exchange overwrites these copies, so each device must
+send the rows next to them. In two dimensions, a stencil that reads the neighbors of a cell at an angle also needs the
+corners. They come along if the second exchange sends whole sides of the array into which the first one has written;
+otherwise, they stay zero.
 
 ```python
 import jax
@@ -75,7 +75,7 @@ _MESSAGES = {
     "halo-at-front": 'the rows at the front should be the last rows of the previous device along "{axis}"',
     "halo-at-back": 'the rows at the back should be the first rows of the next device along "{axis}"',
     GHOST_SENT: (
-        'this sends along "{axis}" the very rows that a neighbor\'s rows replace; send the rows next to them, '
+        'the rows sent along "{axis}" are ghost rows, which the exchange overwrites; send the rows next to them, '
         "which the device computes itself"
     ),
     "corners-read": (

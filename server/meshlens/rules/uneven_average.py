@@ -15,9 +15,10 @@ The rule also reports these averages, as hints:
 - A mean of a loss that compares the rows of a device with each other leaves out the pairs across devices.
 - A mean of a value that is zero on all devices but one is too small by a factor of the number of devices.
 - A batch is filled up so that it divides evenly over the devices, and the added rows count like the others, because
-  their weights repeat a weight of 1, because the number of rows is taken afterwards, or because a sum or mean beside
-  masked sums has no mask.
-- Ranks of one device's rows, such as those of the fitness of a population, weigh what is reduced over the devices.
+  their weights repeat a weight of 1, because the number of rows is taken afterwards, or because one sum or mean is not
+  masked while others in the same function are.
+- A value is weighted by ranks among one device's rows only, such as fitness ranks in a population, and is then reduced
+  over the devices.
 - A sum leaves out what a mask hides, but the size of the mask counts it.
 
 ```python
@@ -78,13 +79,11 @@ _HINTS = {
     "fillers-counted": "these weights are 1 and are filled up with 1, so the rows that fill up the batch count too",
     "length-of-filled": "the number of rows is taken after the batch was filled up, so the added rows count too",
     RANKS_REDUCED: (
-        "each device ranks only its own rows here, but what is computed from the ranks is reduced over {axis}; "
-        "gather the rows first"
+        "each device ranks only its own rows, but what is computed from the ranks is reduced over {axis}; "
+        "gather the rows before ranking them"
     ),
-    fillers.COUNTED_ALL: "this counts the rows that fill up the batch, which the masked sum leaves out; sum the mask",
-    fillers.SUMMED_ALL: (
-        "this includes the rows that fill up the batch, which the masked sum leaves out; multiply by the mask"
-    ),
+    fillers.COUNTED_ALL: "this counts the padding rows, which the masked sum leaves out; sum the mask",
+    fillers.SUMMED_ALL: ("this includes the padding rows, which the masked sum leaves out; multiply by the mask"),
     "shifted-summed": "a value all devices share is added before this sum over {axis}, which counts it once per device",
 }
 _WARNINGS = {
@@ -110,7 +109,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
         yield Finding(span, _HINTS[fillers.COUNTED_ALL], (), (), Severity.HINT)
     uses = view.records.gradient_uses
     masking = {(use.site.path, use.site.block) for use in uses if use.kind == fillers.MASKED_SUM}
-    # The logarithm of a sum over a part is a fault of its own.
+    # The logarithm of a sum over a part is a separate fault.
     logarithms = {use.site for use in uses if use.kind == LOGARITHMS_REDUCED}
     for use in uses:
         context = use.context
@@ -151,7 +150,7 @@ def _sizes_of_masks(view: FileView) -> Iterator[Finding]:
 
 
 def _sizes_beside_masks(view: FileView) -> Iterator[Span]:
-    """Yields the counts of all rows of an array that a masked sum in the same function adds up without the fillers."""
+    """Yields counts of all rows of an array if a masked sum in the same function leaves out its padding rows."""
     for use in view.records.gradient_uses:
         context = use.context
         if use.kind != fillers.MASKED_SUM or not view.is_here(use.site) or not context.sure or context.guarded:

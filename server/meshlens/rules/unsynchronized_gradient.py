@@ -53,7 +53,7 @@ A running average in a state of which each device has a copy must be updated ali
 reduced over one axis, but not over another one over which the gradients are reduced, the finding is a hint. So it is if
 one running average of a `pmap`'s state is updated with the device's own rows, but another one of the same state with a
 value reduced over the devices, such as the sums and counts of clusters, unless the devices' averages are put together
-later. A single number that is tracked counts only if a loss is computed with it.
+later. A running average of a single number is reported only if a loss is computed from it.
 
 Similarly, a layer that takes an axis name to reduce its statistics over, but gets none inside a map that binds one,
 keeps separate statistics on each device. This finding is a hint, since separate statistics may be intended.

@@ -19,7 +19,7 @@ _FILLED, _LENGTH = "filled", "length-of-filled"
 _MASK, _MASKED, _ONE_EACH = "mask", "masked", "one-each"
 """The kinds of labels of weights that are 0 for the fillers, of what is multiplied by them, and of ones for all."""
 OF_FILLED, OF_MASK = "of-filled", "of-mask"
-"""The kinds of labels of what is computed from an array that was filled up, and from weights that are 0 for fillers."""
+"""The kinds of labels of values computed from a padded array, and from weights that are 0 for the padding rows."""
 _KINDS = (_FILLED, FILLED_ONES, _MASK, _ONE_EACH)
 MASKED_SUM, COUNTED_ALL, SUMMED_ALL = "masked-sum", "all-rows-counted", "all-rows-summed"
 """The kinds of the records of a sum without the fillers, and of a count and a sum or mean that include them."""

@@ -45,7 +45,7 @@ def at_end(array: Data, key: Expression) -> Data:
 
 
 def set_end(run: Run, array: Data, args: tuple[Arg, ...], ctx: Context) -> frozenset[Any]:
-    """Notes that both ends of an array are set to halos, and that it sent these very ends.
+    """Notes that both ends of an array are set to halos although the array sent these same ends.
 
     Args:
         run: the run.
@@ -68,7 +68,7 @@ def set_end(run: Run, array: Data, args: tuple[Arg, ...], ctx: Context) -> froze
 
 
 def _are_same(one: Sizes | None, other: Sizes | None) -> bool:
-    """Returns whether two arrays have the same known shape, and so are not one array with a border and one without."""
+    """Returns whether two arrays have the same known shape, so it is not the case that only one has a border."""
     return one is not None and one == other and None not in one
 
 

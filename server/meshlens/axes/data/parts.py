@@ -228,7 +228,7 @@ def _normalized(array: Value, scale: Value) -> frozenset[Any]:
 
 
 def _softened(array: Value, total: Value, site: Site) -> frozenset[Any]:
-    """Returns the label of a softmax by hand, in which the sum of the exponentials is over a device's part only."""
+    """Returns the label of a hand-written softmax that sums the exponentials over the device's part only."""
     axes = {axis for _, axis in of_kinds(labels_of(array), _EXP_OF_PART)}
     return frozenset([(_SOFTENED, axis, site) for _, axis in of_kinds(labels_of(total), _PART_OF_SUM) if axis in axes])
 

@@ -144,7 +144,7 @@ def note_shifted(run: Run, left: Value, right: Value, site: Site, ctx: Context) 
                     run.records.gradient_uses.append(GradientUse("offset-of-part", site, None, ctx, axis))
         if FROM_ZERO in labels_of(value) and (shape := shape_of(value)) and shape[0] is not None:
             for _, axis in of_kinds(labels_of(other), _BY_SIZE):
-                # As many numbers as there are devices are counted on, such as the blocks of an `all_to_all`.
+                # Exactly one number per device is fine: it may count the blocks of an `all_to_all`.
                 if (size := _devices_along(run, axis, site, ctx)) is not None and shape[0] > size:
                     run.records.gradient_uses.append(GradientUse("offset-by-size", site, None, ctx, axis))
 

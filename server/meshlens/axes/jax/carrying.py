@@ -90,7 +90,7 @@ def _either(one: Value, other: Value) -> Value:
 
 
 def _shape_of_either(one: Value, other: Value) -> Sizes | None:
-    """Returns the shape of two arrays that JAX requires to have the same; None if it is unknown of both."""
+    """Returns the common shape of two arrays that must match; None if neither is known, or if their ranks differ."""
     first, second = shape_of(one), shape_of(other)
     if first is None or second is None:
         return first if first is not None else second

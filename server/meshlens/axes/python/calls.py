@@ -69,7 +69,7 @@ from meshlens.facts.walking import nodes
 
 _MOST_YIELDED = 16
 _MOST_BODIES_OF_TABLE = 24
-"""Number of functions run after which no more functions of a table are, if it is unknown which of them is called."""
+"""Number of functions of a table after which the rest are not run, if it is unknown which one is called."""
 _DEEPEST_DATA = 6
 """Maximum nesting of a function that calls itself on parts of known data, such as the sections of a configuration."""
 _MAY_END_EARLY = (Break, Continue, Return, Try, While)

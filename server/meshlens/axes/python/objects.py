@@ -55,7 +55,7 @@ _TYPED = "typing.NamedTuple"
 NAMED_TUPLES = frozenset({"collections.namedtuple", _TYPED})
 """Functions that return a class of named tuples."""
 _TABLE = "ml_collections.ConfigDict"
-"""The library's class that behaves like a dictionary with attributes of the workspace."""
+"""The library class that behaves like the workspace's own dictionaries with attributes."""
 
 
 def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:

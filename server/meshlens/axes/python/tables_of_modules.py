@@ -36,7 +36,7 @@ def origin_of(home: Frame, name: str) -> tuple[str, str]:
 
 
 def note_imported(home: Frame, alias: str, module: Frame, name: str) -> None:
-    """Notes where the table was made that a module imports under a name."""
+    """Notes where a table that a module imports under this name was made."""
     home.tables = {**home.tables, alias: origin_of(module, name)}
 
 

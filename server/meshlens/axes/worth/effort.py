@@ -219,7 +219,7 @@ def _may_run_again(run: Run, function: Function, values: dict[str, Value], count
 
 
 def _fills_up_rows(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a function fills up an array, such as the last of the batches and the weights of its rows."""
+    """Returns whether a function pads an array that it is given, such as the last batch or the weights of its rows."""
     is_given = any(type(value) is Data and (value.shape or ONES in value.labels) for value in values.values())
     return is_given and run.world.fills_up(function.path, function.block)
 
