@@ -882,7 +882,7 @@ class _Paths:
         if isinstance(node, Name):
             slot = Slot(frame.number, node.name)
             return state.held.setdefault(slot, self._new()), slot
-        if not isinstance(node, Attribute):
+        if not isinstance(node, Attribute) or node.name in KNOWN_WITHOUT_DATA:
             return self._new(), None
         owner, way = self._seen(node.object, frame, state)
         if not isinstance(owner, Origin):

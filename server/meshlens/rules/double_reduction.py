@@ -54,6 +54,8 @@ from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
+from meshlens.facts.nodes import BinaryOperation, Call, last_name
+from meshlens.project.trees import tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.keywords import with_keyword
 from meshlens.rules.helpers.reductions import divided_later
@@ -87,6 +89,8 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
             continue
         if again.kind in ("same-summed", "gathered-summed") and not _is_on_every_route(view, again.site):
             continue
+        if again.kind == "gathered-summed" and _may_cancel(view, again.site):
+            continue
         seen.add(span)
         if again.kind == "host-reduced":
             yield Finding(span, "every device holds the same reduced value; this sum counts it once per device")
@@ -99,6 +103,21 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
             done = "gathered" if again.kind == "gathered-summed" else "reduced"
             place = Related(view.path_of(again.other), view.span(again.other), f"first {done} here")
             yield Finding(span, f"{_WHAT[again.kind]}; this psum multiplies it by the number of devices", (), (place,))
+
+
+def _may_cancel(view: FileView, total: Site) -> bool:
+    """Returns whether a sum over devices is a factor or a part of a quotient, or its function knows how many there are.
+
+    The number of devices then may cancel out.
+    """
+    function = tree(view, total.path, total.block)
+    for node in walk(function) if function is not None else ():
+        if isinstance(node, BinaryOperation) and node.operator in ("*", "/"):
+            if total.index in (node.left.site, node.right.site):
+                return True
+        elif isinstance(node, Call) and last_name(node.callee) in ("axis_size", "device_count"):
+            return True
+    return False
 
 
 def _summing_map(use: AxisUse) -> Binder | None:

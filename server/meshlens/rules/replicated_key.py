@@ -54,7 +54,9 @@ from collections.abc import Iterator
 
 from meshlens.axes.data.noise import OF_PROCESS, axis_of
 from meshlens.axes.domain.labels import of_kinds
-from meshlens.axes.domain.values import Binder, Site
+from meshlens.axes.domain.values import Binder, Function, Site
+from meshlens.axes.jax.mapped_values import axis_of as mapped_axis
+from meshlens.axes.jax.mapped_values import is_shared
 from meshlens.axes.python.outside import device_map
 from meshlens.axes.runs.records import RandomUse
 from meshlens.checking.model import Finding, Fix, Related, Severity
@@ -98,7 +100,7 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
             continue
         if use.context.guarded or use.context.expected or use.context.skip or not use.context.sure:
             continue
-        if use.how in ("noise", "along") and not _is_like_the_data(view, use.call):
+        if use.how in ("noise", "along") and not _is_like_the_data(view, use.call, binder):
             continue
         span = view.span(cause)
         if span in seen:
@@ -116,27 +118,38 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         yield Finding(span, _message(use, cause), fixes, tuple(related), severity)
 
 
-def _is_like_the_data(view: FileView, draw: Site) -> bool:
+def _is_like_the_data(view: FileView, draw: Site, binder: Binder) -> bool:
     """Returns whether numbers are drawn for each row of the data, judging by the names in the call that draws them."""
     text = view.text(draw)
     if _LIKE_THE_DATA.search(text):
         return True
     function = tree(view, draw.path, draw.block)
+    shared = _shared_arguments(draw, binder)
     sizes = {
-        name.name
+        first.name
         for node in (walk(function) if function is not None else ())
-        if isinstance(node, Assign) and _is_shape(node.value)
+        if isinstance(node, Assign) and _sized(node.value) not in (None, *shared)
         for target in node.targets
-        for name in (target.items if isinstance(target, TupleDisplay) else (target,))
-        if isinstance(name, Name)
+        for first in (target.items[:1] if isinstance(target, TupleDisplay) else (target,))
+        if isinstance(first, Name)
     }
     return not sizes.isdisjoint(_WORD.findall(text))
 
 
-def _is_shape(node: Node) -> bool:
-    """Returns whether an expression is the shape of an array, or one of its sizes: `x.shape`, `x.shape[0]`."""
+def _shared_arguments(place: Site, binder: Binder) -> list[str]:
+    """Returns the parameters of the mapped function, if the place is in it, that are whole on each device."""
+    mapped = binder.operand
+    if not isinstance(mapped, Function) or (mapped.path, mapped.block) != (place.path, place.block):
+        return []
+    return [one.name for at, one in enumerate(mapped.parameters) if is_shared(mapped_axis(binder, at, None))]
+
+
+def _sized(node: Node) -> str | None:
+    """Returns the variable of whose shape an expression is all or the first size: `x.shape`, `x.shape[0]`."""
     shape = node.object if isinstance(node, Subscript) else node
-    return isinstance(shape, Attribute) and shape.name == "shape"
+    if not isinstance(shape, Attribute) or shape.name != "shape" or not isinstance(shape.object, Name):
+        return None
+    return shape.object.name
 
 
 def _message(use: RandomUse, cause: Site) -> str:

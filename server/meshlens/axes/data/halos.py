@@ -35,7 +35,8 @@ def edge_of(array: Data, key: Expression, site: Site) -> frozenset[Any]:
     edges = [edge for part in parts if (edge := _edge(part)) is not None]
     if len(edges) == 1:
         return frozenset([(_EDGE, edges[0], site, array.shape)])
-    return frozenset([(_INNER, array.shape)]) if not edges and any(map(_is_inner, parts)) else NONE
+    is_part = "uniform" not in array.labels and not edges and any(map(_is_inner, parts))
+    return frozenset([(_INNER, array.shape)]) if is_part else NONE
 
 
 def at_end(array: Data, key: Expression) -> Data:
@@ -45,7 +46,9 @@ def at_end(array: Data, key: Expression) -> Data:
 
 
 def set_end(run: Run, array: Data, args: tuple[Arg, ...], ctx: Context) -> frozenset[Any]:
-    """Notes that both ends of an array are set to halos although the array sent these same ends.
+    """Notes that both ends of an array are set to halos although an array of its shape sent these same ends.
+
+    An array that is the same on all devices, such as zeros, is another one.
 
     Args:
         run: the run.
@@ -58,7 +61,7 @@ def set_end(run: Run, array: Data, args: tuple[Arg, ...], ctx: Context) -> froze
         return NONE
     (_, end), (_, axis, direction, edge, site, whole) = ends[0], halos[0]
     right = _AT_THE_FRONT if end == "first" else _AT_THE_BACK
-    if (direction, edge) != right or not _are_same(whole, array.shape):
+    if "uniform" in array.labels or (direction, edge) != right or not _are_same(whole, array.shape):
         return NONE
     for _, other, sent in of_kinds(array.labels, _END_SET):
         if other != end:

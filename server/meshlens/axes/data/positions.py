@@ -9,7 +9,7 @@ from meshlens.axes.data.arrays import count_of, shape_of
 from meshlens.axes.data.parts import OWN_INDEX
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import COUNT, COUNTED_AT, FROM_ZERO, LESS_INDEX, NONE, SCALED_INDEX, of_kinds
+from meshlens.axes.domain.labels import COUNT, COUNTED_AT, FROM_ZERO, LESS_INDEX, NONE, RANKED, SCALED_INDEX, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.domain.variation import APART, CHOICE, COLUMNS, DIFFERS, NUMBER, ROWS, VARYING
 from meshlens.axes.runs.context import Context
@@ -17,7 +17,7 @@ from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 
 _IN_PART, _GATHERED = "position-in-part", "gathered-position"
-_ORDER, _RANK, RANKED = "own-order", "own-rank", "ranked-here"
+_ORDER, _RANK = "own-order", "own-rank"
 """The kinds of labels of the order of a device's own rows, of their ranks, and of what is computed from these."""
 RANKS_REDUCED = "ranks-reduced"
 """The kind of the record of a sum or mean over the devices of what is computed from such ranks."""

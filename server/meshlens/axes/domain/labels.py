@@ -202,6 +202,8 @@ _KINDS_CLEARED_BY_REDUCTION = frozenset(
 )
 
 _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "untouched", "auto-summed", "mean"})
+RANKED = "ranked-here"
+"""The kind of label of what is computed from the ranks of a device's own rows."""
 _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
 _OF_ARRAYS = frozenset({"gradient", "untouched", "auto-summed"})
 _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
@@ -380,8 +382,8 @@ def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
 
 
 def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
-    """Returns the labels of a test's outcome, such as whether a gradient is finite; the outcome is not a gradient."""
-    rest = _without(travelling(labels), _OF_GRADIENTS, _KINDS_OF_GRADIENTS)
+    """Returns the labels of a test's outcome, such as whether a gradient is finite; it is neither gradient nor rank."""
+    rest = _without(travelling(labels), _OF_GRADIENTS, _KINDS_OF_GRADIENTS | {RANKED})
     return rest | {"judged"} if "varying" in rest and "of-gradient" in labels else rest
 
 
