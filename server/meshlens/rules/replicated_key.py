@@ -128,7 +128,7 @@ def _is_like_the_data(view: FileView, draw: Site, binder: Binder) -> bool:
     sizes = {
         first.name
         for node in (walk(function) if function is not None else ())
-        if isinstance(node, Assign) and _sized(node.value) not in (None, *shared)
+        if isinstance(node, Assign) and (array := _sized(node.value)) is not None and array not in shared
         for target in node.targets
         for first in (target.items[:1] if isinstance(target, TupleDisplay) else (target,))
         if isinstance(first, Name)

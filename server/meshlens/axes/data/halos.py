@@ -10,6 +10,7 @@ from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, pair
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
+from meshlens.axes.domain.variation import ZERO
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
@@ -35,7 +36,7 @@ def edge_of(array: Data, key: Expression, site: Site) -> frozenset[Any]:
     edges = [edge for part in parts if (edge := _edge(part)) is not None]
     if len(edges) == 1:
         return frozenset([(_EDGE, edges[0], site, array.shape)])
-    is_part = "uniform" not in array.labels and not edges and any(map(_is_inner, parts))
+    is_part = array.over.rest.truth != ZERO and not edges and any(map(_is_inner, parts))
     return frozenset([(_INNER, array.shape)]) if is_part else NONE
 
 
@@ -48,7 +49,7 @@ def at_end(array: Data, key: Expression) -> Data:
 def set_end(run: Run, array: Data, args: tuple[Arg, ...], ctx: Context) -> frozenset[Any]:
     """Notes that both ends of an array are set to halos although an array of its shape sent these same ends.
 
-    An array that is the same on all devices, such as zeros, is another one.
+    An array of zeros is another one.
 
     Args:
         run: the run.
@@ -61,7 +62,7 @@ def set_end(run: Run, array: Data, args: tuple[Arg, ...], ctx: Context) -> froze
         return NONE
     (_, end), (_, axis, direction, edge, site, whole) = ends[0], halos[0]
     right = _AT_THE_FRONT if end == "first" else _AT_THE_BACK
-    if "uniform" in array.labels or (direction, edge) != right or not _are_same(whole, array.shape):
+    if array.over.rest.truth == ZERO or (direction, edge) != right or not _are_same(whole, array.shape):
         return NONE
     for _, other, sent in of_kinds(array.labels, _END_SET):
         if other != end:
