@@ -335,7 +335,7 @@ mesh = jax.make_mesh((4, 2), ("data", "model"))
             'AXES = {"rows": "data", "columns": "tensor"}\n'
             'sharding = NamedSharding(mesh, P(*(AXES[name] for name in ("rows", "columns"))))\n',
             6,
-            "this spec gets it",
+            "the spec that uses it",
             7,
         ),
         (
