@@ -51,17 +51,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlens.axes.domain.values import Site
-from meshlens.axes.runs.context import Context
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.places import route_places
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain_uses
-from meshlens.facts.nodes import With
+from meshlens.facts.nodes import Call, With, last_name
 from meshlens.project.trees import tree, walk
 from meshlens.project.view import FileView
 
 _MOST_WRITTEN = 40
-_STAGE_NOTHING = ("ensure_compile_time_eval", "disable_jit")
+_STAGE_NOTHING = frozenset({"ensure_compile_time_eval", "disable_jit"})
 """Context managers in which JAX computes at once what depends on no tracer."""
 
 
@@ -70,7 +69,8 @@ def traced_value(view: FileView) -> Iterator[Finding]:
     """Reports each place that certainly needs the value of a tracer."""
     tested = {use.site for use in certain_uses(view, ("index-tested",))}
     for use in certain_uses(view, ("value-needed", "truth-needed")):
-        if use.site in tested or any(_runs_at_once(view, site) for site in (use.site, *_steps(use.context))):
+        sites = (use.site, *(step.site for step in use.context.route))
+        if use.site in tested or any(_runs_at_once(view, site) for site in sites):
             continue
         span = view.span(use.site)
         written = view.source[span.start : span.end].decode(errors="replace")
@@ -82,16 +82,12 @@ def traced_value(view: FileView) -> Iterator[Finding]:
         yield Finding(span, text, (), route_places(view, use.context))
 
 
-def _steps(context: Context) -> Iterator[Site]:
-    return (step.site for step in context.route)
-
-
 def _runs_at_once(view: FileView, site: Site) -> bool:
     """Returns whether a place is in a `with` statement of its function in which JAX stages nothing out."""
     function = tree(view, site.path, site.block)
-    for node in walk(function) if function is not None else ():
-        if isinstance(node, With) and any(inner.site == site.index for inner in walk(node)):
-            header = view.text(Site(site.path, site.block, node.site)).partition("\n")[0]
-            if any(name in header for name in _STAGE_NOTHING):
-                return True
-    return False
+    return any(
+        isinstance(node, With)
+        and any(isinstance(item.value, Call) and last_name(item.value.callee) in _STAGE_NOTHING for item in node.items)
+        and any(inner.site == site.index for inner in walk(node))
+        for node in (walk(function) if function is not None else ())
+    )
