@@ -321,3 +321,15 @@ def _targets(target: Node) -> Iterator[str]:
     elif isinstance(target, (TupleDisplay, ListDisplay)):
         for item in target.items:
             yield from _targets(item)
+
+
+def sized_array(node: Node) -> Node | None:
+    """Returns the array whose size or number of rows an expression is: `m` in `m.size`, `m.shape[0]` and `len(m)`."""
+    if isinstance(node, Attribute) and node.name == "size":
+        return node.object
+    if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == "len" and node.arguments:
+        return node.arguments[0].value
+    if isinstance(node, Subscript) and isinstance(node.key, Constant) and node.key.value == 0:
+        shape = node.object
+        return shape.object if isinstance(shape, Attribute) and shape.name == "shape" else None
+    return None

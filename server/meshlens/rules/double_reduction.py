@@ -54,11 +54,11 @@ from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
-from meshlens.facts.nodes import BinaryOperation, Call, last_name
+from meshlens.facts.nodes import Call, last_name
 from meshlens.project.trees import tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.keywords import with_keyword
-from meshlens.rules.helpers.reductions import divided_later
+from meshlens.rules.helpers.reductions import divided_later, is_scaled_at_once
 from meshlens.text import Span
 
 _WHAT = {
@@ -66,6 +66,7 @@ _WHAT = {
     "same-summed": "computed from a value that is already reduced over the same axis",
     "gathered-summed": "computed from the gathered rows of all devices",
 }
+_COUNT_DEVICES = frozenset({"axis_size", "device_count"})
 _AGAIN = frozenset({"summed-again", "same-summed", "gathered-summed", "host-reduced", "copies-summed"})
 
 
@@ -106,18 +107,14 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
 
 
 def _may_cancel(view: FileView, total: Site) -> bool:
-    """Returns whether a sum over devices is a factor or a part of a quotient, or its function knows how many there are.
+    """Returns whether a sum over devices is scaled at once, or its function knows the number of devices.
 
-    The number of devices then may cancel out.
+    That number may then cancel out.
     """
     function = tree(view, total.path, total.block)
-    for node in walk(function) if function is not None else ():
-        if isinstance(node, BinaryOperation) and node.operator in ("*", "/"):
-            if total.index in (node.left.site, node.right.site):
-                return True
-        elif isinstance(node, Call) and last_name(node.callee) in ("axis_size", "device_count"):
-            return True
-    return False
+    nodes = walk(function) if function is not None else ()
+    counts = (node for node in nodes if isinstance(node, Call) and last_name(node.callee) in _COUNT_DEVICES)
+    return is_scaled_at_once(view, total) or any(counts)
 
 
 def _summing_map(use: AxisUse) -> Binder | None:

@@ -61,8 +61,8 @@ from meshlens.axes.python.outside import device_map
 from meshlens.axes.runs.records import RandomUse
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
-from meshlens.facts.nodes import Assign, Attribute, Constant, Name, Subscript, TupleDisplay
-from meshlens.project.trees import Node, tree, walk
+from meshlens.facts.nodes import Assign, Attribute, Name, TupleDisplay
+from meshlens.project.trees import Node, sized_array, tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.renames import spelled
 from meshlens.text import Edit, FileEdit, Span
@@ -145,12 +145,9 @@ def _shared_arguments(place: Site, binder: Binder) -> list[str]:
 
 
 def _sized(node: Node) -> str | None:
-    """Returns the variable of whose shape an expression is all or the first size: `x.shape`, `x.shape[0]`."""
-    is_first = isinstance(node, Subscript) and isinstance(node.key, Constant) and node.key.value == 0
-    shape = node.object if isinstance(node, Subscript) and is_first else node
-    if not isinstance(shape, Attribute) or shape.name != "shape" or not isinstance(shape.object, Name):
-        return None
-    return shape.object.name
+    """Returns the variable whose shape or first size an expression is: `x.shape`, `x.shape[0]`."""
+    array = node.object if isinstance(node, Attribute) and node.name == "shape" else sized_array(node)
+    return array.name if isinstance(array, Name) else None
 
 
 def _message(use: RandomUse, cause: Site) -> str:

@@ -53,11 +53,11 @@ from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.reading_after import key_of
 from meshlens.checking.registry import rule
-from meshlens.facts.nodes import Attribute, BinaryOperation, Call, Constant, Name, Subscript
+from meshlens.facts.nodes import Attribute, BinaryOperation, Call, Constant, Name
 from meshlens.project.solving.solution import Solution
-from meshlens.project.trees import Node, path_to, tree, walk
+from meshlens.project.trees import Node, sized_array, tree, walk
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.reductions import divided_later
+from meshlens.rules.helpers.reductions import divided_later, is_scaled_at_once
 from meshlens.text import Span
 
 _HINTS = {
@@ -118,7 +118,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
         if not context.sure or context.guarded or context.expected or context.skip:
             continue
         site = use.other if use.other is not None and _is_to_blame(view, use, use.other) else use.site
-        if not view.is_here(site) or (use.kind in _MAY_GO_ON and _goes_on(view, use.site)):
+        if not view.is_here(site) or (use.kind in _MAY_GO_ON and is_scaled_at_once(view, use.site)):
             continue
         if use.kind in ("means-summed", "own-means-summed") and use.site in divided_later(view):
             continue
@@ -171,7 +171,7 @@ def _counted(node: Node) -> Node | None:
     """Returns the array whose rows a call such as `jnp.float32(x.shape[0])` counts; None for any other node."""
     if not isinstance(node, Call) or not isinstance(node.callee, (Attribute, Name)) or not node.arguments:
         return None
-    return _sized(node.arguments[0].value) if node.callee.name in _COUNTS else None
+    return sized_array(node.arguments[0].value) if node.callee.name in _COUNTS else None
 
 
 def _weights_in(node: Node) -> Iterator[str]:
@@ -197,19 +197,8 @@ def _summed(node: Node) -> Node | None:
 
 def _sized_name(node: Node) -> str | None:
     """Returns the variable whose size an expression is: `m.size`, `m.shape[0]` or `len(m)`."""
-    sized = _sized(node)
+    sized = sized_array(node)
     return sized.name if isinstance(sized, Name) else None
-
-
-def _sized(node: Node) -> Node | None:
-    if isinstance(node, Attribute) and node.name == "size":
-        return node.object
-    if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == "len" and node.arguments:
-        return node.arguments[0].value
-    if isinstance(node, Subscript) and isinstance(node.key, Constant) and node.key.value == 0:
-        shape = node.object
-        return shape.object if isinstance(shape, Attribute) and shape.name == "shape" else None
-    return None
 
 
 def _cleared(view: FileView) -> frozenset[Site]:
@@ -220,14 +209,6 @@ def _cleared(view: FileView) -> frozenset[Site]:
 def _set_later(solution: Solution) -> frozenset[Site]:
     uses = (use for records in solution.by_file.values() for use in records.gradient_uses)
     return frozenset([use.site for use in uses if use.kind == "fillers-cleared"])
-
-
-def _goes_on(view: FileView, site: Site) -> bool:
-    """Returns whether the value is immediately scaled again, perhaps by the number of devices."""
-    around = next(iter(path_to(view, site)[-2:-1]), None)
-    if not isinstance(around, BinaryOperation) or around.operator not in ("*", "/"):
-        return False
-    return around.operator == "/" or not isinstance(around.left, Constant)
 
 
 def _is_to_blame(view: FileView, use: GradientUse, other: Site) -> bool:

@@ -202,8 +202,6 @@ _KINDS_CLEARED_BY_REDUCTION = frozenset(
 )
 
 _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "untouched", "auto-summed", "mean"})
-RANKED = "ranked-here"
-"""The kind of label of what is computed from the ranks of a device's own rows."""
 _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
 _OF_ARRAYS = frozenset({"gradient", "untouched", "auto-summed"})
 _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
@@ -290,6 +288,9 @@ STACKED = "stacked"
 
 SPLIT_ALONG, COORDINATES, PART_SIZE = "split-along", "own-coordinates", "size-of-part"
 """The kinds of labels of a split dimension, of coordinates counted in a part, and of the size of a part."""
+
+RANKED = "ranked-here"
+"""The kind of label of what is computed from the ranks of a device's own rows."""
 
 SCALED_INDEX, LESS_INDEX = "scaled-index", "less-index"
 """The kinds of labels of a device's index, multiplied by a number, and of positions less such an offset."""

@@ -9,8 +9,10 @@ from meshlens.axes.domain.values import Binder, Site
 from meshlens.axes.jax.mapping import name_of
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.runs.records import AxisUse, literal_name
+from meshlens.facts.nodes import BinaryOperation, Constant
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.solving.solution import Solution
+from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 
 REDUCTIONS = frozenset({"psum", "pmean", "pmax", "pmin", "psum_scatter"})
@@ -48,6 +50,14 @@ def divided_later(view: FileView) -> frozenset[Site]:
 def _divided(solution: Solution) -> frozenset[Site]:
     uses = (use for records in solution.by_file.values() for use in records.gradient_uses)
     return frozenset([use.other for use in uses if use.kind == "divided" and use.other is not None])
+
+
+def is_scaled_at_once(view: FileView, reduction: Site) -> bool:
+    """Returns whether the result of a reduction is immediately scaled, perhaps by the number of devices."""
+    around = next(iter(path_to(view, reduction)[-2:-1]), None)
+    if not isinstance(around, BinaryOperation) or around.operator not in ("*", "/"):
+        return False
+    return around.operator == "/" or not isinstance(around.left, Constant)
 
 
 def in_own_optimizer(view: FileView) -> bool:
