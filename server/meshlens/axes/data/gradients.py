@@ -293,7 +293,7 @@ def by_number(run: Run, left: Value, number: Value, site: Site, ctx: Context) ->
     if not isinstance(number, Const) or type(number.value) is not int or number.value < 2 or number.origin is None:
         return NONE
     for _, origin, place in of_kinds(labels_of(left), LOSS_DIVIDED):
-        if origin == number.origin:
+        if origin == number.origin and "gradient" in labels_of(left):
             run.records.gradient_uses.append(GradientUse("divided-again", site, place, ctx))
     return NONE | {(DIVIDED_BY, number.origin, site)} if shape_of(left) in (None, ()) else NONE
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
+from typing import NamedTuple
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
@@ -42,7 +43,7 @@ from meshlens.refactoring.following.kinds import (
     either,
     leaves,
 )
-from meshlens.refactoring.following.known_classes import annotated_classes
+from meshlens.refactoring.following.known_classes import Owner, annotated_classes
 from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
 from meshlens.refactoring.following.sizes import Shape, nothing_known, shapes_inside
 from meshlens.refactoring.following.within import must_always_reduce, within
@@ -136,11 +137,23 @@ class _Modes:
     by_helpers: bool
 
 
+class Passed(NamedTuple):
+    """What the calls of a step show about its parameters.
+
+    Attributes:
+        shapes: their shapes.
+        classes: the project's classes that they are instances of.
+    """
+
+    shapes: Mapping[str, Shape]
+    classes: Mapping[str, Owner]
+
+
 def reductions(
     view: FileView,
     target: Target,
     shared: frozenset[str],
-    shapes: Mapping[str, Shape] | None = None,
+    passed: Passed | None = None,
     *,
     joins_norms: bool = False,
 ) -> Reductions:
@@ -152,7 +165,7 @@ def reductions(
         view: the file.
         target: the step.
         shared: its parameters that are the same on every device; the others hold rows.
-        shapes: the shapes of its parameters, if known from the calls.
+        passed: what its calls show about its parameters.
         joins_norms: whether its layers are made to average batch statistics over all devices.
 
     Raises:
@@ -173,7 +186,7 @@ def reductions(
             try:
                 folds = frozenset(keys) - {*alike}
                 modes = _Modes(tuple(parameters), folds, frozenset(alike if is_kept else ()), joins_norms, by_helpers)
-                found = _reductions(view, target, shared, modes, shapes or {})
+                found = _reductions(view, target, shared, modes, passed or Passed({}, {}))
             except Obstacle as obstacle:
                 first = first or obstacle
                 continue
@@ -239,7 +252,7 @@ def _reductions(
     target: Target,
     shared: frozenset[str],
     keys: _Modes,
-    shapes: Mapping[str, Shape],
+    passed: Passed,
 ) -> Reductions:
     known = within(target)
     step = Helper(view, target, known, {}, is_step=True)
@@ -247,7 +260,7 @@ def _reductions(
     bundles = bundles_of(target)
     reduced = -1
     while True:
-        follow = _begun(view, target, shared, keys, shapes)
+        follow = _begun(view, target, shared, keys, passed)
         follow.env |= dict.fromkeys((*bundles, *(name for name, _ in streams)), "own")
         follow.within, follow.reduce, follow.lines = known, step.reduce, known.lines
         follow.helper = step if keys.by_helpers else None
@@ -271,7 +284,7 @@ def _reductions(
     return replace(found, calls=calls, helpers=helpers, loosened=loosened, changed=changed, seen=follow.seen)
 
 
-def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes, shapes: Mapping[str, Shape]) -> Follow:
+def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes, passed: Passed) -> Follow:
     """Returns the scope of a step before its first statement."""
     follow = Follow(
         _CONSTRUCTS,
@@ -279,11 +292,12 @@ def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes,
         {one.name: "same" if one.name in shared else "tree" for one in target.node.function.parameters},
     )
     follow.env |= {name: "alike" for name in target.filled if BATCH.fullmatch(name) is not None}
-    follow.shapes = shapes_inside(target.body, shapes, nothing_known)
+    follow.shapes = shapes_inside(target.body, passed.shapes, nothing_known)
     follow.env |= {name: "own" if name in keys.folds else "key" for name in keys.parameters}
     follow.folds, follow.kept, follow.joins_norms = keys.folds, keys.kept, keys.joins_norms
     follow.reduced_later = _reduced(target)
     _place(follow, target)
+    follow.classes = {**passed.classes, **follow.classes}
     return follow
 
 

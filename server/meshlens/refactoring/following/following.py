@@ -5,7 +5,7 @@ Shapes are mostly unknown, so the rows of an array are assumed to be along its f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -988,9 +988,10 @@ def _comprehension(follow: Follow, node: Comprehension) -> Kind:
     for target, iterable, _ in node.clauses:
         kind = inner.kind(iterable)
         is_array = kind == "rows" or (isinstance(iterable, Name) and flat(kind) == "rows")
-        for name in names_used(target):
+        whole = "mixed" if is_array or is_mixture(kind) else "tree" if kind == "tree" else flat(kind)
+        for name, part in variables_of(target, entry_of(inner, iterable) or whole):
             inner.forget(name)
-            inner.env[name] = "mixed" if is_array or is_mixture(kind) else "tree" if kind == "tree" else flat(kind)
+            inner.env[name] = part
         inner.looped |= loop_variables(target, iterable)
     for one in walk(node):
         if isinstance(one, Walrus):
@@ -998,6 +999,44 @@ def _comprehension(follow: Follow, node: Comprehension) -> Kind:
             follow.env[one.name] = "mixed"
     parts = node.element if isinstance(node.element, Pair) else (node.element,)
     return together(inner.kind(part) for part in parts)
+
+
+def entry_of(follow: Follow, iterable: Node) -> Kind | None:
+    """Returns the kind of an entry of a dictionary's keys, values or items, or of a `zip`; None for anything else."""
+    if not isinstance(iterable, Call) or any(label is not None for label, _, _ in iterable.arguments):
+        return None
+    name, given = last_name(iterable.callee), [value for _, _, value in iterable.arguments]
+    if isinstance(iterable.callee, Attribute) and not given and name in ("items", "values", "keys"):
+        value = _value_in(follow, iterable.callee.object)
+        found: dict[str, Kind | None] = {"items": ("same", value) if value else None, "values": value, "keys": "same"}
+        return found[name] if value is not None else None
+    if not isinstance(iterable.callee, Name) or not given or follow.binds(name):
+        return None
+    parts = [entry_of(follow, one) or _value_in(follow, one) for one in given]
+    if name == "enumerate":
+        return ("same", parts[0]) if parts[0] is not None else None
+    return tuple(one for one in parts if one is not None) if name == "zip" and None not in parts else None
+
+
+def _value_in(follow: Follow, container: Node) -> Kind | None:
+    """Returns the kind of every value in a container; None if they may have several kinds, or are rows of an array."""
+    kind = follow.kind(container)
+    held = {flat(one) for one in leaves(kind)}
+    if len(held) != 1 or not held <= {"same", *LINEAR}:
+        return None
+    return held.pop()
+
+
+def variables_of(target: Node, kind: Kind) -> Iterator[tuple[str, Kind]]:
+    """Yields the variables of a loop, each with the kind of its part of an entry."""
+    if isinstance(target, TupleDisplay) and isinstance(kind, tuple) and len(kind) == len(target.items):
+        for item, part in zip(target.items, kind, strict=True):
+            yield from variables_of(item, part)
+    elif isinstance(target, Name):
+        yield target.name, kind
+    else:
+        whole = "tree" if kind == "tree" else flat(kind)
+        yield from ((name, whole) for name in names_used(target))
 
 
 def loop_variables(target: Node, iterable: Node) -> dict[str, tuple[Node, int | None]]:

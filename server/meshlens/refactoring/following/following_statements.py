@@ -59,6 +59,7 @@ from meshlens.refactoring.following.following import (
     Loosened,
     axes_more,
     counts_rows,
+    entry_of,
     function_of,
     loop_variables,
     made_by,
@@ -490,9 +491,10 @@ def _for(follow: Follow, statement: For) -> None:
         return
     held = follow.kind(statement.iterable)
     kind = "mixed" if is_mixture(held) else flat(held)
+    each = entry_of(follow, statement.iterable) or ("mixed" if kind in ("rows", "turned") else kind)
 
     def begin() -> None:
-        _bind(follow, statement.target, "mixed" if kind in ("rows", "turned") else kind)
+        _bind(follow, statement.target, each)
         follow.looped |= loop_variables(statement.target, statement.iterable)
 
     _loop(follow, statement.body, begin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
+from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
     AnnAssign,
     Assign,
@@ -20,7 +21,9 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, bound_by, tree, walk
 from meshlens.project.view import FileView
+from meshlens.refactoring.reading.assigned import assigned_parts
 from meshlens.refactoring.reading.constructed import Made, field_values
+from meshlens.refactoring.reading.functions import Use
 from meshlens.refactoring.reading.importing import reached_from
 from meshlens.refactoring.reading.own_methods import class_meant, classes_above, method_defined
 from meshlens.refactoring.reading.siblings import view_of
@@ -104,6 +107,56 @@ def _field(view: FileView, owner: str, name: str, top: FileView, depth: int) -> 
     values = field_values(view, owner, name, [view_of(top, path) for path in sorted(paths)])
     found = {_of_value(one, top, depth) for one in values or ()}
     return next(iter(found)) if len(found) == 1 else None
+
+
+def classes_passed(view: FileView, parameters: Iterable[Parameter], uses: Iterable[Use]) -> dict[str, Owner]:
+    """Returns the parameters that get instances of one class of the project in all calls, each with that class.
+
+    Args:
+        view: the file.
+        parameters: the parameters in order.
+        uses: the calls, with every argument by position.
+    """
+    calls = [(one.site, one.call) for one in uses if one.call is not None]
+    renewing = frozenset(call.site for _, call in calls)
+    found: dict[str, list[Owner | None]] = {}
+    for site, call in calls:
+        for parameter, (_, _, value) in zip(parameters, call.arguments, strict=False):
+            found.setdefault(parameter.name, []).extend(_passed(view, site, value, renewing))
+    common = ((name, _common(owners)) for name, owners in found.items())
+    return {name: owner for name, owner in common if owner is not None}
+
+
+def _passed(view: FileView, site: Site, value: Node, renewing: frozenset[int]) -> list[Owner | None]:
+    """Returns the possible classes of an argument; a variable that gets a part of the call's result keeps its class."""
+    if not isinstance(value, Name):
+        return [class_of(view, {}, value, view)]
+    function = tree(view, site.path, site.block)
+    names = {one.name for one in function.function.parameters} if isinstance(function, FunctionDef) else set()
+    if value.name in names:
+        return [None]
+    is_local = isinstance(function, FunctionDef) and any(value.name in bound_by(node) for node in walk(function))
+    scopes = (function,) if function is not None and is_local else view.facts.statements
+    found: list[Owner | None] = []
+    for node in (node for scope in scopes for node in walk(scope)):
+        if value.name not in bound_by(node):
+            continue
+        if not isinstance(node, Assign):
+            return [None]
+        for target in node.targets:
+            for one, part in assigned_parts(target, node.value):
+                is_bound = any(isinstance(inner, Name) and inner.name == value.name for inner in walk(one))
+                found += [class_of(view, {}, part, view)] if is_bound and part.site not in renewing else []
+    return found
+
+
+def _common(owners: list[Owner | None]) -> Owner | None:
+    """Returns the class if there is only one and none of the given classes is unknown."""
+    first = owners[0] if owners else None
+    if first is None:
+        return None
+    is_one = all(one is not None and (one[0].path, one[1]) == (first[0].path, first[1]) for one in owners)
+    return first if is_one else None
 
 
 def _of_value(made: Made, top: FileView, depth: int) -> Owner | None:

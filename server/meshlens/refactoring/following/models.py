@@ -58,6 +58,7 @@ from meshlens.refactoring.following.row_by_row import is_elementwise
 from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.following.sizes import shape_of
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.assigned import assigned_parts
 from meshlens.refactoring.reading.constructed import (
     Made,
     field_values,
@@ -639,7 +640,7 @@ def _of_name(home: Follow, name: str, depth: int) -> Bodies | None:
     if given and (found := _all(given)) is not None:
         return found
     owner = home.known_classes.get(name)
-    if owner is not None and not is_of_modules(owner):
+    if owner is not None and (not is_of_modules(owner) or not _has_subclasses(home, owner)):
         return _of_class(home, *owner, "__call__")
     return _every_model(home) if _is_of_model(home, Name("name", 0, name)) else None
 
@@ -776,9 +777,9 @@ def _bindings(view: FileView) -> dict[str, list[Node]]:
             continue
         targets = statement.targets if isinstance(statement, Assign) else (statement.target,)
         for target in targets:
-            for one in target.items if isinstance(target, TupleDisplay) else (target,):
+            for one, value in assigned_parts(target, statement.value):
                 if isinstance(one, Name):
-                    found.setdefault(one.name, []).append(statement.value)
+                    found.setdefault(one.name, []).append(value)
     return found
 
 
@@ -921,6 +922,17 @@ def is_of_modules(owner: Owner) -> bool:
     """Returns whether a class of the project derives from a library's module class."""
     view, key = owner
     return key in {one for other, one in _classes(view) if other.path == view.path}
+
+
+def _has_subclasses(home: Follow, owner: Owner) -> bool:
+    """Returns whether a class within reach may derive from a class, going by its name."""
+    shape = owner[0].facts.blocks[owner[1]].shape
+    return not isinstance(shape, ClassDef) or any(
+        last_name(base.value) == shape.name
+        for view in _views(_root(home))
+        for _, one in _class_blocks(view)
+        for base in one.bases
+    )
 
 
 def _class_blocks(view: FileView) -> Iterator[tuple[str, ClassDef]]:

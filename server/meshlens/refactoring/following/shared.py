@@ -18,9 +18,11 @@ from meshlens.facts.nodes import (
     ListDisplay,
     Name,
     Parameter,
+    SeparateDef,
     Subscript,
     TupleDisplay,
     UnaryOperation,
+    While,
     is_node,
     last_name,
     root_name,
@@ -31,7 +33,14 @@ from meshlens.refactoring.following.drawn import is_counted, is_drawn, is_yielde
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
 from meshlens.refactoring.following.running import VMAPS
-from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence, is_looked_up, is_used_as_rows, never_rows
+from meshlens.refactoring.following.shared_evidence import (
+    UNCLEAR,
+    evidence,
+    has_fields,
+    is_looked_up,
+    is_used_as_rows,
+    never_rows,
+)
 from meshlens.refactoring.following.sizes import shapes_given
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
@@ -287,7 +296,27 @@ def axis_of_parameter(
         return None
     if never_rows(view, place, uses):
         return None
+    if (
+        has_fields(view, target, name)
+        and calling
+        and all(_outlives_a_batch(view, target, *one, place) for one in calling)
+    ):
+        return None
     raise Obstacle("which-batch", f'it is unknown whether "{name}" is shared by all devices or split over them')
+
+
+def _outlives_a_batch(view: FileView, target: Target, use: Use, call: Call, place: int) -> bool:
+    """Returns whether a call in a loop gets an argument that the loop leaves alone, and a batch that it replaces."""
+    loops = [node for node in path_to(view, use.site) if isinstance(node, (For, While))]
+    changed = {name for loop in loops[:1] for node in walk(loop) for name in bound_by(node)}
+    given = call.arguments[place].value
+    batches = (
+        value
+        for (_, _, value), parameter in zip(call.arguments, target.parameters, strict=False)
+        if _is_batch(parameter.name)
+    )
+    is_kept = isinstance(given, Name) and given.name not in changed
+    return is_kept and any(not changed.isdisjoint(names_used(value)) for value in batches)
 
 
 def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[Use, ...]) -> bool:
@@ -352,11 +381,28 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
             # A vmap maps every keyword over its first axis.
             axis = label is not None or _mapped_place(maker, place)
             said |= {"split" if axis else "shared"} if axis is not None else set()
-        mapped = maker.arguments[0].value if maker.arguments else NOTHING
-        if isinstance(mapped, Lambda) and name in names_used(mapped):
+        if maker.arguments and name in _names_behind(view, target, maker.arguments[0].value):
             # Each row gets the whole argument.
             said.add("shared")
     return said.pop() if len(said) == 1 else None
+
+
+def _names_behind(view: FileView, target: Target, function: Node) -> set[str]:
+    """Returns the free names of a function, and the names from which a step makes the functions that it calls."""
+    roots = reached(view, target)
+    inside = (
+        tree(view, str(view.path), one.key) if isinstance(one, SeparateDef) else one
+        for root in roots
+        for one in walk(root)
+    )
+    local = {one.function.name: one for one in inside if isinstance(one, FunctionDef)}
+    body = local.get(function.name) if isinstance(function, Name) else function
+    if not isinstance(body, (Lambda, FunctionDef)):
+        return set()
+    found = names_used(body)
+    called_in_it = {last_name(node.callee) for node in walk(body) if isinstance(node, Call)} & found
+    made = (node for root in roots for node in walk(root) if isinstance(node, Assign) and isinstance(node.value, Call))
+    return found.union(*(names_used(node.value) for node in made if not called_in_it.isdisjoint(bound_by(node))))
 
 
 def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:

@@ -145,6 +145,15 @@ def is_looked_up(view: FileView, functions: Iterable[FunctionDef], name: str) ->
     return False
 
 
+def has_fields(view: FileView, target: Target, name: str) -> bool:
+    """Returns whether the functions that get an argument read attributes of it that arrays do not have."""
+    return any(
+        isinstance(node, Attribute) and _is(node.object, own) and node.name not in _OF_ARRAYS
+        for root, own in _where(view, target.node, name)
+        for node in walk(root)
+    )
+
+
 def _looks_up_in_state(node: Subscript, name: str) -> bool:
     return name.endswith("s") and _is(node.key, name) and _STATE.fullmatch(root_name(node.object)) is not None
 
@@ -204,11 +213,12 @@ def _where(view: FileView, root: FunctionDef, name: str, depth: int = 0) -> Iter
                 yield from _where(view, inner, name, depth + 1)
         if not isinstance(node, Call):
             continue
-        called = _run_by(view, root, node.callee)
+        is_partial = dotted_name(view, node.callee) == "functools.partial" and len(node.arguments) > 1
+        called = _run_by(view, root, node.arguments[0].value if is_partial else node.callee)
         if called is None:
             continue
         parameters = _parameters(called)
-        for at, (label, _, value) in enumerate(node.arguments):
+        for at, (label, _, value) in enumerate(node.arguments[1:] if is_partial else node.arguments):
             own = label if label is not None else parameters[at] if at < len(parameters) else ""
             if isinstance(value, Name) and value.name == name and own in parameters:
                 yield from _where(view, called, own, depth + 1)
@@ -286,7 +296,7 @@ def _is_one(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
     if depth > _DEPTH:
         return False
     if isinstance(node, Name):
-        made = list(_bound(view, use, node.name))
+        made = list(bound_values(view, use, node.name))
         passed = list(_passed(view, use, node.name)) if NOTHING in made else []
         return (
             bool(made)
@@ -349,7 +359,7 @@ def _computes_one(view: FileView, use: Use, node: Call, depth: int) -> bool:
     if dotted.startswith("math."):
         return True
     is_array_function = dotted.startswith(("numpy.", "jax.numpy.")) and last_name(node.callee) in _OF_NUMBERS
-    made = list(_bound(view, use, node.callee.name)) if isinstance(node.callee, Name) else []
+    made = list(bound_values(view, use, node.callee.name)) if isinstance(node.callee, Name) else []
     is_schedule = bool(made) and all(
         isinstance(one, Call)
         and dotted_name(view, one.callee).startswith("optax.")
@@ -384,7 +394,7 @@ def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
     if isinstance(node, BinaryOperation):
         return all(_has_no_rows(view, use, one, depth + 1) for one in (node.left, node.right))
     if isinstance(node, Name):
-        made = list(_bound(view, use, node.name))
+        made = list(bound_values(view, use, node.name))
         return len(made) == 1 and _has_no_rows(view, use, made[0], depth + 1)
     if isinstance(node, For):
         items = node.iterable.items if isinstance(node.iterable, (TupleDisplay, ListDisplay)) else ()
@@ -411,7 +421,7 @@ def _keeps(call: Call) -> bool:
     return any(label in ("keepdims", "where") for label, _, _ in call.arguments)
 
 
-def _bound(view: FileView, use: Use, name: str) -> Iterator[Node]:
+def bound_values(view: FileView, use: Use, name: str) -> Iterator[Node]:
     """Yields the values assigned to a name in a call's scope or at the top level; `NOTHING` for unknown ones."""
     root = tree(view, use.site.path, use.site.block)
     scopes: list[Node] = [root] if root is not None else []
@@ -473,7 +483,7 @@ def _beside(view: FileView, use: Use, place: int) -> Evidence:
             items = [one for one in node.target.items if isinstance(one, Name)]
             if {one.name for one in items} & rows and items[0].name != given.name:
                 return "split"
-    made = list(_bound(view, use, given.name))
+    made = list(bound_values(view, use, given.name))
     own = _first_size(view, use, made[0]) if len(made) == 1 else None
     return "split" if isinstance(own, str) and own in _first_sizes(view, use) else ""
 
@@ -484,7 +494,7 @@ def _first_sizes(view: FileView, use: Use) -> list[int | str | None]:
     found = []
     for one in use.call.arguments:
         if isinstance(one.value, Name) and BATCH.fullmatch(one.value.name) is not None:
-            made = list(_bound(view, use, one.value.name))
+            made = list(bound_values(view, use, one.value.name))
             found.append(_first_size(view, use, made[0] if len(made) == 1 else one.value))
     return found
 

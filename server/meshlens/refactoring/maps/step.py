@@ -24,10 +24,11 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, children, names_bound, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.averaging import Reductions, reducing, reductions
+from meshlens.refactoring.following.averaging import Passed, Reductions, reducing, reductions
 from meshlens.refactoring.following.gradients import differentiated
 from meshlens.refactoring.following.jitting import jitting
 from meshlens.refactoring.following.kinds import SAME, Kind, flat, leaves, named_leaves, over_rows
+from meshlens.refactoring.following.known_classes import classes_passed
 from meshlens.refactoring.following.random import bundles_of, holds_keys, streams_of
 from meshlens.refactoring.following.roles import read_roles
 from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of, is_split_by_a_vmap
@@ -124,18 +125,20 @@ class Step:
 
     def arguments(self, target: Target) -> tuple[str, ...]:
         """Returns the map's arguments other than its axes or specs, such as the positions of static arguments."""
-        if self.folded is not None and not (self.form.around and self.folded.places):
-            return self.folded.arguments
         places = self.static_places(target)
+        if self.folded is not None and not (self.form.around and places) and places == self.folded.places:
+            return self.folded.arguments
         numbers = f"({', '.join(map(str, places))}{',' * (len(places) == 1)})"
         others = self.folded.arguments if self.folded is not None else ()
         others = tuple(one for one in others if not one.startswith("static_broadcasted_argnums="))
         return (f"static_broadcasted_argnums={numbers}", *others) if places else ()
 
     def static_places(self, target: Target) -> tuple[int, ...]:
-        """Returns the positions of the arguments that the step needs as Python values."""
+        """Returns the positions of the arguments that calls pass and that the step needs as Python values."""
         if self.folded is not None:
-            return self.folded.places
+            # A pmap needs all its static arguments; those that no call passes keep their defaults without it.
+            passed = len(self.axes) + target.has_object
+            return tuple(place for place in self.folded.places if self.form.around or place < passed)
         return tuple(place for place, one in enumerate(target.parameters) if one.name in self.static)
 
     def may_leave_out(self, target: Target) -> bool:
@@ -207,7 +210,8 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     if not wishes.in_axes:
         _must_have_as_many_rows(target, axes, shapes)
     same = frozenset({*shared, *target.filled, *_receiver(target)})
-    found = reductions(view, target, same, shapes, joins_norms=bool(care.norms))
+    passed = Passed(shapes, classes_passed(view, target.parameters, uses))
+    found = reductions(view, target, same, passed, joins_norms=bool(care.norms))
     if library == "nnx":
         _must_change_alike(target, found, same)
     _must_come_together(view, target, found)

@@ -1,10 +1,12 @@
-"""The names assigned to the results of calls, and the name at a cursor."""
+"""The names and values in assignments, and the name at a cursor."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from meshlens.axes.domain.values import Site
-from meshlens.facts.nodes import Assign, Name
-from meshlens.project.trees import blocks_at, nodes_at, path_to, walk
+from meshlens.facts.nodes import Assign, Expression, Name, Starred, TupleDisplay
+from meshlens.project.trees import Node, blocks_at, nodes_at, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -21,6 +23,15 @@ def results_of(view: FileView, site: Site) -> frozenset[str]:
 def _results_of(view: FileView, site: Site) -> frozenset[str]:
     targets = [target for node in path_to(view, site) if isinstance(node, Assign) for target in node.targets]
     return frozenset(inner.name for target in targets for inner in walk(target) if isinstance(inner, Name))
+
+
+def assigned_parts(target: Node, value: Expression) -> Iterable[tuple[Node, Expression]]:
+    """Returns the targets of an assignment with their values; each gets the whole value if it cannot be taken apart."""
+    if not isinstance(target, TupleDisplay):
+        return ((target, value),)
+    parts = value.items if isinstance(value, TupleDisplay) else ()
+    is_apart = len(parts) == len(target.items) and not any(isinstance(one, Starred) for one in (*parts, *target.items))
+    return zip(target.items, parts if is_apart else [value] * len(target.items), strict=True)
 
 
 def name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
