@@ -25,6 +25,7 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     UnaryOperation,
     last_name,
+    root_name,
 )
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
@@ -52,6 +53,7 @@ _MADE = re.compile(r"(?:.*_)?(?:batch|batches|minibatch|images?|labels?|inputs?|
 _WEAK = frozenset({"state", "states", "w", "b"})
 _SCALARS = frozenset({"int", "float", "bool", "str"})
 _PUT_TOGETHER = frozenset({"equinox.combine", "flax.nnx.merge"})
+_OF_OBJECTS = frozenset(f"flax.nnx.{name}" for name in "state update split clone graphdef variables pop".split())
 _PARTS_OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "replace"})
 
 
@@ -227,14 +229,21 @@ def _is_taken_apart(view: FileView, target: Target, name: str) -> bool:
 
 
 def _takes_apart(view: FileView, node: Node, name: str) -> bool:
-    """Returns whether an expression reads a part specific to training states, or assembles a model from its parts."""
+    """Returns whether an expression reads a part of a training state, or runs, updates or assembles a model."""
     if isinstance(node, Attribute):
         return isinstance(node.object, Name) and node.object.name == name and node.name in _PARTS_OF_STATE
-    return (
-        isinstance(node, Call)
-        and dotted_name(view, node.callee) in _PUT_TOGETHER
-        and any(isinstance(one.value, Name) and one.value.name == name for one in node.arguments)
-    )
+    if not isinstance(node, Call):
+        return False
+    given = [one.value for one in node.arguments if one.label is None]
+    if dotted_name(view, node.callee) in _PUT_TOGETHER:
+        return any(isinstance(one.value, Name) and one.value.name == name for one in node.arguments)
+    if dotted_name(view, node.callee) in _OF_OBJECTS:
+        return bool(given) and isinstance(given[0], Name) and given[0].name == name
+    # A dictionary's `update` takes one argument, an optimizer's the model and its gradients.
+    updated = node.callee.object if last_name(node.callee) == "update" and isinstance(node.callee, Attribute) else None
+    is_optimizer = updated is not None and len(given) > 1 and root_name(updated) == name
+    is_called = isinstance(node.callee, Name) and node.callee.name == name
+    return is_optimizer or (is_called and _PLAIN.fullmatch(name) is None)
 
 
 def _parameter(target: Target | None, call: HostCall, place: int, label: str | None) -> str:
