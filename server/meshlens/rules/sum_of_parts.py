@@ -162,7 +162,12 @@ def _summed(solution: Solution) -> dict[tuple[Site, str, str], Site]:
             if use.kind in _MESSAGES and use.other is not None and is_certain:
                 place = _index_beside(solution, use.other, use.axis) if use.kind == _ELSEWHERE else use.other
                 found.setdefault((place, use.kind, use.axis), use.site)
-    return found
+    # That the subtracted mean is another one says more.
+    return {
+        (place, kind, axis): site
+        for (place, kind, axis), site in found.items()
+        if not kind.startswith("normalized") or (place, "scaled-by-own", axis) not in found
+    }
 
 
 def _index_beside(solution: Solution, place: Site, axis: str) -> Site:

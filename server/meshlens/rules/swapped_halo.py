@@ -65,7 +65,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.data.halos import GHOST_SENT
+from meshlens.axes.data.halos import GHOST_SENT, HALO_PAST_GAP
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain_uses
@@ -77,6 +77,10 @@ _MESSAGES = {
     GHOST_SENT: (
         'the rows sent along "{axis}" are ghost rows, which the exchange overwrites; send the rows next to them, '
         "which the device computes itself"
+    ),
+    HALO_PAST_GAP: (
+        'the rows sent along "{axis}" are not those at the edge, so there is a gap between them and the rows that the '
+        "receiver joins them to"
     ),
     "corners-read": (
         'the corners of the padded array stay zero, but the stencil reads them; send along "{axis}" the sides of the '

@@ -14,7 +14,7 @@ from meshlens.axes.domain.variation import ZERO
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
-from meshlens.facts.nodes import Constant, Expression, Slice, TupleDisplay, UnaryOperation
+from meshlens.facts.nodes import BinaryOperation, Constant, Expression, Slice, TupleDisplay, UnaryOperation
 
 _EDGE, _HALO = "edge", "halo"
 _INNER, _END, _END_SET = "inner-part", "at-end", "end-set"
@@ -22,12 +22,16 @@ _INNER, _END, _END_SET = "inner-part", "at-end", "end-set"
 an array whose first or last rows were set to a halo."""
 GHOST_SENT = "ghost-sent"
 """The kind of the record of an edge that consists of the rows that a halo replaces."""
+HALO_PAST_GAP = "halo-past-gap"
+"""The kind of the record of rows that are sent although others lie between them and the edge."""
 _JOIN = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
 _SLICE = "jax.lax.slice_in_dim"
 _AT_THE_FRONT, _AT_THE_BACK = (1, "last"), (-1, "first")
 """For the halo at each end: the direction in which it is sent, and the edge of the sender that it copies."""
+_NEAR: dict[str, Edge] = {"first": "after-first", "last": "before-last"}
+"""For each edge, rows that are close to it but leave out those at the very end."""
 
-Edge = Literal["first", "last"]
+Edge = Literal["first", "last", "after-first", "before-last"]
 
 
 def edge_of(array: Data, key: Expression, site: Site) -> frozenset[Any]:
@@ -76,6 +80,18 @@ def _are_same(one: Sizes | None, other: Sizes | None) -> bool:
     return one is not None and one == other and None not in one
 
 
+def _note_gaps(run: Run, front: Value | None, part: Value, back: Value | None, ctx: Context) -> None:
+    """Notes rows that are joined to an end of the part that they were cut from on another device, past a gap.
+
+    If only one of two halos has a gap, the part need not be known to be the one that they were cut from.
+    """
+    shape, is_between = shape_of(part), front is not None and back is not None
+    for halo, (direction, edge) in ((front, _AT_THE_FRONT), (back, _AT_THE_BACK)):
+        for _, axis, to, taken, site, whole in of_kinds(labels_of(halo), _HALO) if halo is not None else ():
+            if (to, taken) == (direction, _NEAR[edge]) and (is_between or _are_same(whole, shape)):
+                run.records.gradient_uses.append(GradientUse(HALO_PAST_GAP, site, None, ctx, axis))
+
+
 def _is_inner(key: Expression) -> bool:
     """Returns whether a slice leaves out rows at both ends, as in `1:-1`."""
     if not isinstance(key, Slice) or key.step is not None or key.lower is None or key.upper is None:
@@ -90,7 +106,14 @@ def _edge(key: Expression) -> Edge | None:
     begins = key.lower is None or (isinstance(key.lower, Constant) and key.lower.value == 0)
     if begins and key.upper is not None:
         return "first" if not _is_negative(key.upper) else None
-    return "last" if key.lower is not None and key.upper is None and _is_negative(key.lower) else None
+    if key.lower is None or begins:
+        return None
+    if key.upper is None:
+        return "last" if _is_negative(key.lower) else None
+    if _is_negative(key.lower) and _is_negative(key.upper):
+        return "before-last"
+    is_counted = isinstance(key.lower, Constant) and isinstance(key.upper, Constant)
+    return "after-first" if is_counted and not _is_negative(key.lower) and not _is_negative(key.upper) else None
 
 
 def _edge_of_slice(args: tuple[Arg, ...], site: Site) -> frozenset[Any]:
@@ -109,6 +132,8 @@ def _edge_of_slice(args: tuple[Arg, ...], site: Site) -> frozenset[Any]:
 def _is_negative(node: Expression) -> bool:
     if isinstance(node, Constant):
         return isinstance(node.value, int) and node.value < 0
+    if isinstance(node, BinaryOperation) and node.operator in ("-", "*"):
+        return _is_negative(node.left)
     return isinstance(node, UnaryOperation) and node.operator == "-"
 
 
@@ -157,7 +182,17 @@ def follow_edges(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Co
             if halo is not None and halo[2:4] == right and _are_same(halo[5], inner[0][1]):
                 run.records.gradient_uses.append(GradientUse(GHOST_SENT, halo[4], None, ctx, halo[1]))
         return NONE
+    if len(halos) == 2:
+        _note_gaps(run, parts.items[0], parts.items[1], None, ctx)
+        _note_gaps(run, None, parts.items[0], parts.items[1], ctx)
+        return NONE
     if len(halos) != 3 or halos[0] is None or halos[1] is not None or halos[2] is None:
+        return NONE
+    near = [halo for halo in (halos[0], halos[2]) if halo[3] in _NEAR.values()]
+    if len(near) == 1:
+        _note_gaps(run, *parts.items, ctx)
+    if near:
+        # Parts that share the row between them skip it on both sides.
         return NONE
     ends = {halos[0][3:5], halos[2][3:5]}
     # If one edge is sent to both neighbors, it may not be a halo but the best rows of a sorted population.

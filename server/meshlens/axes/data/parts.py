@@ -151,8 +151,8 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     elif short in ("mean", "sum"):
         squared = [label for label in of_kinds(own, _SQUARED, _OWN_SQUARED) if _is_over_rows(args, found, label[1])]
         labels.update((_SPREAD if kind == _SQUARED else OWN_VARIANCE, axis, site) for kind, axis in squared)
-        of_columns = [axis for _, axis in of_kinds(own, _EXP_OF_PART) if short == "sum"]
-        labels.update((_PART_OF_SUM, axis) for axis in of_columns if _is_of_part(found.over.over(axis).truth))
+        of_columns = {axis for _, axis in of_kinds(own, _EXP_OF_PART) if short == "sum"}
+        labels.update((_PART_OF_SUM, axis) for axis in of_columns if _sums_part(args, found, axis))
     elif short in _SPREADS and args:
         split = [axis for axis, _ in variation_of(args[0].value).axes]
         over_rows = [axis for axis in split if _is_over_rows(args, found, axis)]
@@ -197,8 +197,9 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     reduced = [label[1] for label in of_kinds(labels[1], "over", MEAN_OF_ALL)]
     by_all = [axis for axis in reduced if _differs(left, above.over(axis).truth)]
     distances = {*[(_CENTRED, axis, site) for axis in own], *[(CENTRED_BY_ALL, axis) for axis in by_all]}
-    parts = {axis for axis, along in above.axes if along.truth in _OF_PARTS and is_same(mean.over(axis).truth)}
-    shared = {(_BELOW_SHARED, label[1]) for label in of_kinds(labels[1], "reduced-at") if label[1] in parts}
+    parts = {axis for axis, along in above.axes if along.truth in _OF_PARTS} | dict(_split_dimensions(left)).keys()
+    met = {label[1] for label in of_kinds(labels[1], "reduced-at") if is_same(mean.over(label[1]).truth)}
+    shared = {(_BELOW_SHARED, axis) for axis in parts & met}
     return frozenset({*below, *distances, *shared, *kept(operator, labels)})
 
 
@@ -425,7 +426,15 @@ def _is_over_rows(args: tuple[Arg, ...], found: Data, axis: str) -> bool:
     """Returns whether a mean, sum or variance certainly combines a device's rows, not the entries within each row."""
     truth = found.over.over(axis).truth
     is_whole = len(args) == 1 or found.shape == () or variation_of(args[0].value).over(axis).truth == ROWS
+    is_whole = is_whole or axis in _split_within(args, ("a", "axis"), Const(None))
     return is_whole and _differs(found, truth) and truth not in _WHOLE_ROWS
+
+
+def _sums_part(args: tuple[Arg, ...], found: Data, axis: str) -> bool:
+    """Returns whether a sum is certainly taken along a dimension that is split over the devices of an axis."""
+    if any(split == axis for split, _ in _split_dimensions(args[0].value)):
+        return axis in _split_within(args, ("a", "axis"), Const(None))
+    return _is_of_part(found.over.over(axis).truth)
 
 
 def _differs(value: Value, truth: str) -> bool:

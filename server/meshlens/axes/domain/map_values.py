@@ -103,6 +103,7 @@ class Binder:
         checked: whether a shard_map checks types; false if `check_vma` or `check_rep` is off.
         objects: its `in_specs` or `in_axes` with their named tuples, which `arguments` stores as plain tuples; None if
             they contain none.
+        compiled: whether it was passed to `jit`.
     """
 
     kind: str
@@ -116,6 +117,7 @@ class Binder:
     operand_site: Site | None
     checked: bool = False
     objects: Value | None = None
+    compiled: bool = False
     weight: int = field(init=False, repr=False, compare=False)
     depth: int = field(init=False, repr=False, compare=False)
     hashed: int | None = field(init=False, repr=False, compare=False)
@@ -155,7 +157,7 @@ class Binder:
 
     def _parts(self) -> tuple[object, ...]:
         told = self.kind, self.dotted, self.site, self.names, self.open, self.arguments, self.mesh
-        return (*told, self.operand, self.operand_site, self.checked, self.objects)
+        return (*told, self.operand, self.operand_site, self.checked, self.objects, self.compiled)
 
     def argument(self, name: str) -> Arg | None:
         """Returns the argument given for a parameter, or None."""

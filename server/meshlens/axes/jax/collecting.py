@@ -47,6 +47,7 @@ from meshlens.axes.domain.variation import (
     with_axes,
 )
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.traced import of_reduction
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import AxisUse, GradientUse, RandomUse
 from meshlens.axes.runs.run import Run
@@ -115,7 +116,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
             return received(collected, perm, names[0]) if perm is not None else collected
 
         return with_fields(run, given, of_field, site)
-    answer = result(row, value, labels, site, names, is_plain)
+    answer = of_reduction(result(row, value, labels, site, names, is_plain), value, names, ctx)
     if perm is not None:
         note_move(run, perm, names[0], site, ctx)
         note_hop(run, value, perm, names[0], ctx)

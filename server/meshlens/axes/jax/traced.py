@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from meshlens.axes.data.arrays import is_array, shape_of
+from meshlens.axes.domain.joining import variation_of
 from meshlens.axes.domain.labels import TRACED
 from meshlens.axes.domain.values import Arg, Binder, Const, Data, Dict, Seq, Site, Value, Wrapped
+from meshlens.axes.domain.variation import VARYING, is_different
 from meshlens.axes.jax.compiled_calls import chosen_by
 from meshlens.axes.jax.mapped_values import axis_of, is_shared
 from meshlens.axes.jax.naming import by_parameter, underlying
@@ -155,6 +157,26 @@ def of_function(result: Data, name: str, ctx: Context) -> Data:
     """Returns the result of a function of `jax.numpy`, which is a tracer in jitted code, whatever its arguments are."""
     is_jitted = not ctx.host and any(step.how == "jit" for step in ctx.route)
     return replace(result, labels=result.labels | {TRACED}, array=True) if is_jitted and name in STAGED else result
+
+
+def of_reduction(result: Value, operand: Value, names: Sequence[str], ctx: Context) -> Value:
+    """Returns a collective's result, which is a tracer in compiled code if its operand is one, as a device's own value is.
+
+    Args:
+        result: the result.
+        operand: what is reduced.
+        names: the axes.
+        ctx: the context.
+    """
+    is_compiled = any(one.kind == "pmap" or one.compiled for one in ctx.env.maps)
+    is_compiled = is_compiled or any(step.how == "jit" for step in ctx.route)
+    if ctx.host or not is_compiled or type(result) is not Data or TRACED in result.labels:
+        return result
+    over = variation_of(operand)
+    is_of_device = any(is_different(along.truth) or along.typed == VARYING for along in map(over.over, names))
+    if not is_of_device and not is_traced(operand, ctx):
+        return result
+    return replace(result, labels=result.labels | {TRACED}, array=True)
 
 
 def of_comparison(result: Value, operator: str, values: list[Value], ctx: Context) -> Value:

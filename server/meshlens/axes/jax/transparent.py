@@ -121,6 +121,8 @@ def apply_transparent(
         labelled = tuple(
             Arg(name, arg.value, arg.whole, arg.site) for name, arg in found.items() if name not in row.operands
         )
+        if isinstance(value, Mapped) and canonical(dotted) in COMPILES:
+            value = Mapped(replace(value.binder, compiled=True))
         return Wrapped(row.how, dotted, value, site, labelled if len(labelled) == len(rest) else rest)
     if row.how in ("partial", "partialmethod"):
         return _partial(operands[0].value, _without(args, operands[0]), site)
