@@ -190,7 +190,8 @@ def follow_edges(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Co
         return NONE
     near = [halo for halo in (halos[0], halos[2]) if halo[3] in _NEAR.values()]
     if len(near) == 1:
-        _note_gaps(run, *parts.items, ctx)
+        front, part, back = parts.items
+        _note_gaps(run, front, part, back, ctx)
     if near:
         # Parts that share the row between them skip it on both sides.
         return NONE
