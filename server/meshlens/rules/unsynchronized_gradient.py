@@ -103,7 +103,8 @@ _PICK = frozenset({"pmax", "pmin"})
 @rule("AX401", Severity.WARNING)
 def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     """Reports gradients that update parameters in a map without being reduced over its devices."""
-    seen: set[Span] = set()
+    moments = tuple(_moments(view))
+    seen = {one.span for one in moments}
     told: set[Site] = set()
     averages = view.solution.once_of_records("averages of losses", _averages_of_losses)
     for use in view.records.gradient_uses:
@@ -139,11 +140,11 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     yield from _beside_averages(view, told)
     yield from _statistics(view)
     yield from _kept_apart(view, seen)
-    yield from _moments(view)
+    yield from moments
 
 
 def _moments(view: FileView) -> Iterator[Finding]:
-    """Yields links of optimizer chains that keep moments of each device's own gradients."""
+    """Yields gradients that are reduced only after an optimizer, or a link of one, has kept moments of them."""
     for use in certain_uses(view, {MOMENTS_APART}):
         text = f'the gradients are reduced over "{use.axis}" only after this, so each device keeps moments of its own'
         places = (Related(view.path_of(use.other), view.span(use.other), "reduced here"),) if use.other else ()

@@ -265,8 +265,8 @@ WEIGHS_CORNERS, CORNER_WEIGHT = "weighs-corners", "corner-weight"
 BORDER, DIAGONAL = "zero-border", "diagonal"
 """The kinds of labels of an array padded with zeros on all sides, and of the neighbors of its cells at an angle."""
 
-STATE_OF = "state-of"
-"""The kind of the label of an optimizer's state."""
+STATE_OF, UPDATES_APART = "state-of", "updates-apart"
+"""The kinds of labels of an optimizer's state, and of exactly what it made from each device's own gradients."""
 
 _OF_STENCILS = frozenset({WEIGHS_CORNERS, CORNER_WEIGHT})
 
@@ -327,6 +327,7 @@ _EXACT = frozenset(
         KEPT_APART,
         KEPT_ALIKE,
         STATE_OF,
+        UPDATES_APART,
         OWN_PRODUCT,
         LINE,
         DIVIDED_BY,

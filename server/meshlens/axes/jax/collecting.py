@@ -23,7 +23,16 @@ from meshlens.axes.data.running_averages import note_combined
 from meshlens.axes.data.slices import note_averaged, note_reduced, note_shared
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
-from meshlens.axes.domain.labels import AXIS_SIZE, COUNT, NONE, QUOTIENT_HERE, after_reduction, of_kinds, travelling
+from meshlens.axes.domain.labels import (
+    AXIS_SIZE,
+    COUNT,
+    NONE,
+    QUOTIENT_HERE,
+    UPDATES_APART,
+    after_reduction,
+    of_kinds,
+    travelling,
+)
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Seq, Site, Union, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
@@ -47,6 +56,7 @@ from meshlens.axes.domain.variation import (
     with_axes,
 )
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.optimizers import MOMENTS_APART
 from meshlens.axes.jax.traced import of_reduction
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import AxisUse, GradientUse, RandomUse
@@ -104,6 +114,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if row.reduces in ("sum", "mean"):
         note_logarithms(run, value, names, site, ctx)
         note_averaged(run, labels, names, site, ctx)
+        note_updates(run, value, names, call)
         note_ranked(run, labels, names, ctx)
         note_repeats(run, call, value, names, row.reduces == "sum" and "axis_index_groups" not in found)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
@@ -191,6 +202,15 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
         elif label[0] == "drawn" and ("mean" in labels or is_sum_of_alike):
             made = sharer_of(labels)
             run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced", made=made))
+
+
+def note_updates(run: Run, value: Value, names: tuple[str, ...], call: Invocation) -> None:
+    """Notes a reduction of what an optimizer made from moments of each device's own gradients."""
+    for _, given in of_kinds(labels_of(value), UPDATES_APART):
+        over = variation_of(value)
+        for name in names:
+            if not is_same(over.over(name).truth):
+                run.records.gradient_uses.append(GradientUse(MOMENTS_APART, given, call.site, call.ctx, name))
 
 
 def note_averages(run: Run, value: Value, names: tuple[str, ...], call: Invocation, noted: Mapping[str, str]) -> None:

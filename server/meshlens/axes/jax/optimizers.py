@@ -5,7 +5,7 @@ from __future__ import annotations
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.slices import CLIPPED
 from meshlens.axes.domain.joining import labels_of, options
-from meshlens.axes.domain.labels import NONE, STATE_OF, of_kinds, travelling
+from meshlens.axes.domain.labels import NONE, STATE_OF, UPDATES_APART, of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Value
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.jax.tree_maps import leaves_of
@@ -27,7 +27,7 @@ _STATELESS = frozenset({"optax.stateless", "optax.stateless_with_tree_map"})
 _CLIPS = frozenset({"optax.clip_by_global_norm"})
 _METHODS = ("init", "update")
 MOMENTS_APART = "moments-apart"
-"""The kind of the record of a link of a chain that gets gradients which only a later link reduces."""
+"""The kind of the record of gradients that an optimizer with moments gets, if only its updates are reduced."""
 _OF_MOMENTS = frozenset(
     f"optax.{name}"
     for name in (
@@ -89,6 +89,12 @@ def of_state(made: Made, parameters: Value) -> frozenset[object]:
     leaves = leaves_of(parameters)
     shapes = {shape_of(leaf) for leaf in leaves} if leaves else set()
     return frozenset({(STATE_OF, tuple(sorted(shapes, key=repr)))}) if shapes and None not in shapes else NONE
+
+
+def moments_apart(made: Made, gradients: Arg) -> frozenset[object]:
+    """Returns the label of the updates that an optimizer makes from moments of each device's own gradients."""
+    is_own = "varying" in labels_of(gradients.value) and gradients.site is not None
+    return frozenset({(UPDATES_APART, gradients.site)}) if is_own and _keeps_moments(made) else NONE
 
 
 def _keeps_moments(made: Made) -> bool:

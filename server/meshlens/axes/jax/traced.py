@@ -160,7 +160,7 @@ def of_function(result: Data, name: str, ctx: Context) -> Data:
 
 
 def of_reduction(result: Value, operand: Value, names: Sequence[str], ctx: Context) -> Value:
-    """Returns a collective's result, which is a tracer in compiled code if its operand is one, as a device's own value is.
+    """Returns a collective's result, a tracer in compiled code if its operand is one, as a device's own value is.
 
     Args:
         result: the result.

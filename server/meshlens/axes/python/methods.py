@@ -364,6 +364,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         over = ANYTHING if optimizers.may_reduce(receiver) else of_all(arg.value for arg in args)
         changed = replace(result, labels=result.labels - hidden, over=over)
         kept = [in_structure(arg.value, changed) for arg in args[:2]]
+        if kept and (apart := optimizers.moments_apart(receiver, args[0])):
+            kept[0] = in_structure(args[0].value, replace(changed, labels=changed.labels | apart))
         return Seq("tuple", tuple(kept)) if len(kept) > 1 else changed
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
 
