@@ -42,7 +42,8 @@ x = jax.make_array_from_single_device_arrays(batch.shape, NamedSharding(mesh, P(
 
 `jax.make_array_from_callback` computes the index of each piece from the sharding.
 If its callback reads successive steps of a data set, each step must move on by the rows of the whole array: with
-`start = step * (rows.stop - rows.start) + rows.start`, successive arrays overlap.
+`start = step * (rows.stop - rows.start) + rows.start`, successive arrays overlap. A callback that returns the rows
+`: stop - start` gives every device the first ones.
 
 The rule computes the number of each device's block, from the device's place in `mesh.devices.flat` or from its index in
 `np.ndenumerate(mesh.devices)`, if the sizes of the mesh and the spec are known.
@@ -77,6 +78,12 @@ _OVERLAP = (
 )
 
 
+_FIRST_ROWS = (
+    "the rows that the callback returns do not depend on where the device's part starts, so every device gets the "
+    "first rows; index with the slice itself"
+)
+
+
 class _Sharding(NamedTuple):
     """A sharding on a mesh of known sizes."""
 
@@ -108,9 +115,9 @@ def misplaced_pieces(view: FileView) -> Iterator[Finding]:
             found.setdefault(assembly.piece.block.site, _MESSAGE.format(**block._asdict()))
     for window in windows:
         here = [call for call in records if call.call == window.call]
-        place = certain([(window.stride.site, call.context, _is_split(window, call)) for call in here])
+        place = certain([(window.rows.site, call.context, _is_split(window, call)) for call in here])
         if place is not None:
-            found.setdefault(place, _OVERLAP)
+            found.setdefault(place, _FIRST_ROWS if window.is_first else _OVERLAP)
     for site, message in found.items():
         if view.is_here(site):
             yield Finding(view.span(site), message)

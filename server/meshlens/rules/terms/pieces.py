@@ -39,40 +39,66 @@ class Assembly(NamedTuple):
 
 
 class Window(NamedTuple):
-    """Rows that a callback of `make_array_from_callback` fetches for one device, starting further on in each step.
+    """Rows that a callback of `make_array_from_callback` fetches for one device.
+
+    They start further on in each step, or at the first row on every device.
 
     Attributes:
         call: the call that gets the callback.
-        stride: the number of rows by which each step moves on, which is the number of rows of the device.
+        rows: the number of rows of the device, which in the first case is how far each step moves on.
         dimension: the dimension of the array that the rows belong to.
+        is_first: whether they start at the first row on every device.
     """
 
     call: Site
-    stride: Term
+    rows: Term
     dimension: int
+    is_first: bool = False
 
 
 def window_of(key: Term, index: Term, call: Site) -> Window | None:
-    """Returns the window that a slice selects if it starts at `step * (stop - start) + start`; None for any other.
+    """Returns the window that a slice selects if it starts at `step * (stop - start) + start`, or is `: stop - start`.
+
+    Returns None for any other slice.
 
     Args:
-        key: the slice.
+        key: the slice, or several indices.
         index: the index that the callback gets, which contains `start` and `stop`.
         call: the call that gets the callback.
     """
+    for one in key.parts if key.name == "tuple" else (key,):
+        if one.name == "slice" and (first := _first_rows(one, index, call)) is not None:
+            return first
     start = next(iter(key.parts)) if key.name == "slice" else key
     if start.kind != "operation" or start.name != "+":
         return None
     for one, product in (start.parts, start.parts[::-1]):
         rows = _bound(one, "start", 0)
         stride = _factor(product, index) if rows is not None else None
-        if rows is None or stride is None or stride.name != "-" or rows.name != "[]":
-            continue
-        stop, begin = stride.parts
-        whole, dimension = rows.parts
-        if begin == one and _bound(stop, "stop", 1) == rows and whole == index and type(dimension.value) is int:
-            return Window(call, stride, dimension.value)
+        dimension = _dimension_of(stride, index) if stride is not None else None
+        if stride is not None and dimension is not None and stride.parts[1] == one:
+            return Window(call, stride, dimension)
     return None
+
+
+def _first_rows(key: Term, index: Term, call: Site) -> Window | None:
+    """Returns the window of `: stop - start`."""
+    start, stop, step = key.parts
+    dimension = _dimension_of(stop, index) if start.is_constant and step.is_constant else None
+    is_first = dimension is not None and start.value in (None, 0) and step.value in (None, 1)
+    return Window(call, stop, dimension, is_first=True) if dimension is not None and is_first else None
+
+
+def _dimension_of(size: Term, index: Term) -> int | None:
+    """Returns the dimension of which `stop - start` is the size of a device's part; None for any other number."""
+    if size.name != "-" or len(size.parts) != 2:
+        return None
+    stop, start = size.parts
+    rows = _bound(start, "start", 0)
+    if rows is None or rows.name != "[]" or _bound(stop, "stop", 1) != rows:
+        return None
+    whole, dimension = rows.parts
+    return dimension.value if whole == index and type(dimension.value) is int else None
 
 
 def _bound(term: Term, name: str, place: int) -> Term | None:

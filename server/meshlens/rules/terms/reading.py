@@ -219,7 +219,9 @@ class _Reader:
     def _subscript(self, node: Subscript, frame: _Frame) -> Term:
         container, key = self.evaluate(node.object, frame), self.evaluate(node.key, frame)
         window = window_of(key, *self.fetching) if self.fetching is not None else None
-        self.windows += [window] if window is not None else []
+        # What the callback itself reads or selects may be other rows each time.
+        is_shared = container.kind in ("root", "attribute", "loop")
+        self.windows += [window] if window is not None and (is_shared or not window.is_first) else []
         return of_subscript(container, key, self.shares, frame.site(node))
 
     def _slice(self, node: Slice, frame: _Frame) -> Term:
