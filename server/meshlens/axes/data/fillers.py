@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,8 @@ OF_FILLED, OF_MASK = "of-filled", "of-mask"
 _KINDS = (_FILLED, FILLED_ONES, _MASK, _ONE_EACH)
 MASKED_SUM, COUNTED_ALL, SUMMED_ALL = "masked-sum", "all-rows-counted", "all-rows-summed"
 """The kinds of the records of a sum without the fillers, and of a count and a sum or mean that include them."""
+MASK_IN_BATCH = "mask-in-batch"
+"""The kind of the record of weights that a dictionary holds next to the filled arrays, with their key as the axis."""
 
 _MODULES = ("numpy.", "jax.numpy.", "jax.device_put")
 _MAKE_ONES = frozenset({"ones", "ones_like"})
@@ -116,6 +119,17 @@ def combined(left: Value, right: Value) -> frozenset[Any]:
 def is_filled(value: Value) -> bool:
     """Returns whether an array was filled up, or tells such rows from the others."""
     return bool(of_kinds(labels_of(value), _FILLED, _MASK))
+
+
+def is_mask(value: Value) -> bool:
+    """Returns whether weights are 0 for the rows that fill up a batch."""
+    return type(value) is Data and bool(of_kinds(value.labels, _MASK))
+
+
+def note_mask(run: Run, batch: Iterable[Value], key: str, site: Site, ctx: Context) -> None:
+    """Notes that a dictionary holds filled arrays, and under a key the weights of their rows."""
+    if any(of_kinds(labels_of(value), _FILLED) for value in batch):
+        run.records.gradient_uses.append(GradientUse(MASK_IN_BATCH, site, None, ctx, key))
 
 
 def masked(left: Value, right: Value, site: Site) -> frozenset[Any]:

@@ -255,8 +255,11 @@ def _sequence(run: Run, node: ListDisplay | SetDisplay | TupleDisplay, frame: Fr
 def _dict(run: Run, node: DictDisplay, frame: Frame, ctx: Context) -> Value:
     items: dict[Any, Value] = {}
     is_open = False
+    masks: list[tuple[Any, Expression]] = []
     for key, expression in node.pairs:
         value = evaluate(run, expression, frame, ctx)
+        if fillers.is_mask(value):
+            masks.append((key, expression))
         if key is None:
             if isinstance(value, Dict):
                 items.update(value.items)
@@ -269,6 +272,9 @@ def _dict(run: Run, node: DictDisplay, frame: Frame, ctx: Context) -> Value:
             items[known[0]] = value
         else:
             is_open = True
+    for key, expression in masks:
+        if isinstance(key, Constant) and isinstance(key.value, str):
+            fillers.note_mask(run, items.values(), key.value, site_of(frame, expression), ctx)
     return Dict(tuple(items.items()), is_open)
 
 

@@ -208,8 +208,9 @@ class GradientUse:
             "fillers-counted" (weights of 1 are filled up with 1 and summed), "fillers-cleared" (entries of such weights
             are set), "length-of-filled" (rows count up to the length of a filled array), "masked-sum" (a sum
             without the rows that fill up a batch), "all-rows-counted" (a count that includes them), "all-rows-summed"
-            (a sum or mean that does), "ranks-reduced" (what is computed from ranks of one device's rows is reduced),
-            "moments-apart" (a link of an optimizer chain gets gradients that only a later link reduces),
+            (a sum or mean that does), "mask-in-batch" (the weights of the rows, stored under the key `axis`,
+            next to filled arrays), "ranks-reduced" (what is computed from ranks of one device's rows is reduced),
+            "moments-apart" (an optimizer, or a link of one, gets gradients of which only the updates are reduced),
             "clipped-apart" (a device's own gradient is scaled by a number computed from it before it is reduced),
             "slices-overlap" (each device takes several rows, starting at the row of its index),
             and for values that each device computes from its part alone: "own-maxima-summed" (a `psum` of exponentials
@@ -217,9 +218,9 @@ class GradientUse:
             for indices that may be in another part), "picked-elsewhere-summed" (a `psum` of entries that devices picked
             by their index along another axis), "centred-summed" (a `psum` of values that each device centered on its
             own mean); "halo-at-front", "halo-at-back" (another device's rows are joined to the wrong end),
-            "ghost-sent" (an edge consists of the rows that a halo replaces), "logarithms-reduced" (a `psum` or `pmean`
-            of logarithms of sums over each device's part), "corners-read" (a stencil reads corners that no exchange
-            fills),
+            "ghost-sent" (an edge consists of the rows that a halo replaces), "halo-past-gap" (the rows that are sent
+            are not those at the edge), "logarithms-reduced" (a `psum` or `pmean` of logarithms of sums over each
+            device's part), "corners-read" (a stencil reads corners that no exchange fills),
             "index-tested" (a Python condition depends on the device index), "mean-scattered" (a `psum_scatter` of
             gradients of means), "scaled-by-own", "scaled-by-averaged" (rows minus the mean of all devices are scaled by
             one device's variance, or by the mean of the variances around each device's own mean), "verdict-on-slice" (a
