@@ -138,7 +138,7 @@ class _Modes:
 
 
 class Passed(NamedTuple):
-    """What the calls of a step show about its parameters.
+    """The facts about a step's parameters that its calls show.
 
     Attributes:
         shapes: their shapes.
