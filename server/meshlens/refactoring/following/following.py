@@ -804,6 +804,8 @@ def _item(follow: Follow, node: Subscript) -> Kind:
         return _rows_of(follow, index)
     if kind == "turned":
         return "rows" if index_of(index) is not None else "mixed"
+    if kind == "grouped":
+        return "grouped" if isinstance(index, Constant) and isinstance(index.value, str) else "mixed"
     inside = _inside(follow, index)
     return kind if inside == "same" else applied((kind, inside))
 
@@ -870,7 +872,8 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
     if node.operator == "@" and right == "same":
         follow.multiplies(node.left, left)
     found = combined(node.operator, left, right)
-    if found == "mixed" and follow.reduce is not None:
+    is_share_of_rows = node.operator == "//" and (left, right) == ("count", "same")
+    if found == "mixed" and follow.reduce is not None and not is_share_of_rows:
         return combined(node.operator, follow.put_together(node.left, left), follow.put_together(node.right, right))
     return found
 

@@ -41,6 +41,7 @@ from meshlens.refactoring.following.following import (
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.gradients import gradient_kind, maker_above
 from meshlens.refactoring.following.kinds import (
+    GROUP_SUMS,
     LINEAR,
     MEANS,
     OVER_DEVICES,
@@ -50,6 +51,7 @@ from meshlens.refactoring.following.kinds import (
     Keyed,
     Kind,
     applied,
+    combined,
     couples,
     flat,
     index_of,
@@ -94,6 +96,19 @@ _SHAPES = frozenset({"jax.numpy.shape", "numpy.shape"})
 _PLAIN = ("axis", "keepdims", "dtype")
 _OF_ARRAYS = frozenset("array asarray astype float32 squeeze".split())
 """The functions that leave the rows unchanged and take only arrays, not trees of arrays."""
+_ARITHMETIC = ("jax.numpy.", "jax.lax.", "numpy.", "operator.")
+_OPERATORS = {
+    "add": "+",
+    "subtract": "-",
+    "sub": "-",
+    "multiply": "*",
+    "mul": "*",
+    "divide": "/",
+    "true_divide": "/",
+    "truediv": "/",
+    "div": "/",
+}
+"""The operators that functions stand for, in NumPy, `jax.lax` and `operator`."""
 _ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map filter".split())
 """Python's built-in functions that take an array apart into its rows."""
 _WITH_ROWS = frozenset({"rows", "turned"})
@@ -221,6 +236,13 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
             return summed
         if kinds[1] == "same":
             follow.multiplies(values[0], kinds[0])
+    operator = (
+        _OPERATORS.get(name) if dotted.startswith(_ARITHMETIC) and len(values) == len(node.arguments) == 2 else None
+    )
+    if operator is not None and not (LINEAR | GROUP_SUMS).isdisjoint(map(flat, kinds)):
+        found = combined(operator, *kinds)
+        if found != "mixed":
+            return found
     given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
     if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
         return row_by_row(given)

@@ -5,6 +5,9 @@
 "tree": an argument that holds rows: an array, or a tree of arrays.
 "both": a container of rows and of values that are the same on every device.
 "turned": an array with rows, but not along its first axis.
+"grouped": rows in groups along a new first axis; on one device, the groups hold other rows.
+"begun", "added": in a loop over such groups, a value of the carry to which only values that are the same on every
+device were added so far, or also means; a loop that does anything else with it may treat groups differently.
 "mean", "total": the mean or the sum over a device's rows, or a linear expression of such values.
 "count": the number of rows of a device, or a multiple of it.
 "shape": the shape of an array with rows.
@@ -55,6 +58,7 @@ class Keyed:
 
 
 LINEAR = frozenset({"mean", "total"})
+GROUP_SUMS = frozenset({"begun", "added"})
 MEANS = frozenset({"mean", "average"})
 SUMS = frozenset({"sum", "nansum"})
 UNCHANGED = frozenset(
@@ -162,6 +166,12 @@ def combined(operator: str, left: Kind, right: Kind) -> str:
     """Returns the kind of `left operator right`."""
     one, other = flat(left), flat(right)
     is_container = any(is_mixture(kind) and (operator == "|" or kind != "both") for kind in (left, right))
+    if one in GROUP_SUMS or other in GROUP_SUMS:
+        both = {one, other}
+        is_sum = (
+            operator == "+" and len(both & GROUP_SUMS) == 1 and one != other and both <= {*GROUP_SUMS, "same", "mean"}
+        )
+        return ("added" if both & {"added", "mean"} else "begun") if is_sum else "mixed"
     if "mixed" in (one, other) or "places" in (one, other) or is_container:
         return "mixed"
     if operator in ("+", "-"):

@@ -5,7 +5,7 @@ Nothing is known about functions of these libraries that are not in the tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from meshlens.facts.nodes import (
@@ -214,11 +214,22 @@ def _reshape(given: Given) -> str:
     if _begins_with_rows(given, _parts(shape)):
         return "rows"
     sizes = shape.items[1:] if isinstance(shape, (TupleDisplay, ListDisplay)) else given.values[2:]
+    if _makes_groups(given, given.values[1:] if len(given.values) > 2 else _parts(shape)):
+        return "grouped"
     if any(flat(given.kind(size)) not in ("same", "shape") and not _is_own_size(size) for size in sizes):
         return "mixed"
     if given.kind(first) == "count" or (given.kind(first) == "shape" and first is shape and not sizes):
         return "rows"
     return "rows" if _number(first) == -1 and all(map(_is_own_size, sizes)) else "mixed"
+
+
+def _makes_groups(given: Given, sizes: Sequence[Node]) -> bool:
+    """Returns whether a shape begins with a known number of groups and the size of a group: `(4, -1, *x.shape[1:])`."""
+    if len(sizes) < 2 or flat(given.kind(sizes[0])) != "same" or _number(sizes[0]) == -1:
+        return False
+    size = sizes[1]
+    is_share = isinstance(size, BinaryOperation) and size.operator == "//" and given.kind(size.left) == "count"
+    return (_number(size) == -1 or is_share) and all(map(_is_own_size, sizes[2:]))
 
 
 def _is_own_size(size: Node) -> bool:

@@ -196,15 +196,19 @@ def _arguments(node: Call, *names: str) -> list[Node | None]:
     return [named.get(name, positional[place] if place < len(positional) else None) for place, name in enumerate(names)]
 
 
-def _run(follow: Follow, function: Node | None, kinds: list[Kind]) -> Kind:
-    """Returns the kind of the result of a function passed as an argument."""
+def _run(follow: Follow, function: Node | None, kinds: list[Kind], *, reduces: bool = True) -> Kind:
+    """Returns the kind of the result of a function passed as an argument; unless it `reduces`, nothing in it may."""
     if function is None:
         return "mixed"
     callee, home = follow.meant(function)[::-1]
     known = function_of(home, callee)
     if known is None:
         return "same" if applied((*kinds, *home.names(callee))) == "same" else "mixed"
-    return called(follow, *known, [(None, kind) for kind in kinds])
+    body, around = known
+    if around is not None and not reduces:
+        around = around.frozen()
+        around.within, around.reduce, around.entered = None, None, None
+    return called(follow, body, around, [(None, kind) for kind in kinds])
 
 
 def _each(kind: Kind, change: Callable[[str], Kind]) -> Kind:
@@ -225,7 +229,10 @@ def _stacked(kind: Kind) -> Kind:
 def _scan(follow: Follow, node: Call) -> Kind:
     function, init, steps = _arguments(node, "f", "init", "xs")
     carry = follow.kind(init) if init is not None else "mixed"
-    each = {"same": "same", "turned": "rows"}.get(flat(follow.kind(steps)) if steps is not None else "same")
+    over = flat(follow.kind(steps)) if steps is not None else "same"
+    if over == "grouped":
+        return _scan_of_groups(follow, function, carry)
+    each = {"same": "same", "turned": "rows"}.get(over)
     if each is None:
         return "mixed"
     results: Kind = "same"
@@ -235,6 +242,22 @@ def _scan(follow: Follow, node: Call) -> Kind:
             return "same" if flat(found) == "same" and flat(carry) == "same" else "mixed"
         carry, results = either(carry, found[0]), found[1]
     return (carry, _stacked(results))
+
+
+def _scan_of_groups(follow: Follow, function: Node | None, carry: Kind) -> Kind:
+    """Returns the kind of the result of a `scan` over groups of rows.
+
+    A device's groups are not those of one device, so only sums over all groups, each with the same weight, are right.
+    """
+    kind: Kind = _each(carry, lambda one: "begun" if one == "same" else "mixed")
+    results: Kind = "mixed"
+    for _ in range(2):
+        found = _run(follow, function, [kind, "rows"], reduces=False)
+        if not isinstance(found, tuple) or len(found) != 2:
+            return "mixed"
+        kind, results = found
+    ends = {"begun": "same", "added": "mean"}
+    return (_each(kind, lambda one: ends.get(one, "mixed")), results if flat(results) == "same" else "mixed")
 
 
 def _fori_loop(follow: Follow, node: Call) -> Kind:
