@@ -73,6 +73,7 @@ from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
+from meshlens.rules.helpers.reductions import REDUCTIONS
 
 _ELSEWHERE = "picked-elsewhere-summed"
 _MESSAGES = {
@@ -94,6 +95,10 @@ _MESSAGES = {
     ),
     "scaled-by-own": (
         "this is the variance of one device's rows, but the subtracted mean is that of all devices along "
+        '"{axis}"; average the squares over all devices too (lax.pmean)'
+    ),
+    "scaled-by-own-part": (
+        "this is the variance of one device's part, but the subtracted mean is that of all devices along "
         '"{axis}"; average the squares over all devices too (lax.pmean)'
     ),
     "scaled-by-averaged": (
@@ -136,7 +141,8 @@ _SAID = {
 """The text at the other place, by the first or last word of the kind."""
 
 _HINTS = frozenset(
-    {"centred-summed", "normalized-returned", "normalized-summed", "stages-summed", "stacked-stages-summed"}
+    "centred-summed normalized-returned normalized-summed scaled-by-own-part stages-summed "
+    "stacked-stages-summed".split()
 )
 
 
@@ -155,8 +161,13 @@ def sum_of_parts(view: FileView) -> Iterator[Finding]:
 def _summed(solution: Solution) -> dict[tuple[Site, str, str], Site]:
     """Returns the place, kind and axis of each value computed from one part, with the place of the sum over devices."""
     found: dict[tuple[Site, str, str], Site] = {}
+    every = [use for records in solution.by_file.values() for use in records.uses]
+    reduced = {literal_name(use.name) for use in every if use.kind in REDUCTIONS}
     for records in solution.by_file.values():
         for use in records.gradient_uses:
+            if use.kind == "normalized-returned" and use.axis not in reduced:
+                # Groups may lie on one device each.
+                continue
             context = use.context
             is_certain = context.sure and not context.guarded and not context.expected
             if use.kind in _MESSAGES and use.other is not None and is_certain:
@@ -166,7 +177,7 @@ def _summed(solution: Solution) -> dict[tuple[Site, str, str], Site]:
     return {
         (place, kind, axis): site
         for (place, kind, axis), site in found.items()
-        if not kind.startswith("normalized") or (place, "scaled-by-own", axis) not in found
+        if not kind.startswith("normalized") or (place, "scaled-by-own-part", axis) not in found
     }
 
 

@@ -94,4 +94,5 @@ _MESSAGES = {
 def swapped_halo(view: FileView) -> Iterator[Finding]:
     """Reports joined rows if some come from the wrong neighbor, or from the wrong end of the correct neighbor."""
     for use in certain_uses(view, _MESSAGES):
-        yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis))
+        severity = Severity.HINT if use.kind == HALO_PAST_GAP else None
+        yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis), severity=severity)

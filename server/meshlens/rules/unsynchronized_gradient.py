@@ -63,7 +63,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from meshlens.axes.data.gradients import STRAYED
@@ -72,7 +72,7 @@ from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import KEPT_ALIKE, KEPT_APART, OWN_AVERAGE, of_kinds
 from meshlens.axes.domain.values import Binder, Const, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import EVERYWHERE
-from meshlens.axes.jax.optimizers import MOMENTS_APART
+from meshlens.axes.jax.optimizers import MOMENTS_APART, MOMENTS_MET
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import AxisUse, GradientUse, MappedCall, literal_name
 from meshlens.checking.callees import callee_span
@@ -129,7 +129,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
             found = _finding(view, span, binder, evidence)
         elif not evidence and not reductions and _steps_copies(view, use, binder):
             found = _of_copies(span, binder, _mapped(view, binder))
-        elif (fellow := _reduced_fellow(view, use, binder)) is not None:
+        elif not _meets_later(use, reductions) and (fellow := _reduced_fellow(view, use, binder)) is not None:
             found = _unlike_another(view, span, binder, fellow)
         if found is not None and (use.kind == "skipped" or not _is_averaged_elsewhere(view, binder)):
             seen.add(span)
@@ -145,7 +145,9 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
 
 def _moments(view: FileView) -> Iterator[Finding]:
     """Yields gradients that are reduced only after an optimizer, or a link of one, has kept moments of them."""
-    for use in certain_uses(view, {MOMENTS_APART}):
+    uses = [use for records in view.solution.by_file.values() for use in records.gradient_uses]
+    met = {use.site for use in uses if use.kind == MOMENTS_MET}
+    for use in (one for one in certain_uses(view, {MOMENTS_APART}) if one.site not in met):
         text = f'the gradients are reduced over "{use.axis}" only after this, so each device keeps moments of its own'
         places = (Related(view.path_of(use.other), view.span(use.other), "reduced here"),) if use.other else ()
         yield Finding(view.span(use.site), text, (), places, Severity.HINT)
@@ -437,6 +439,11 @@ def _partial(solution: Solution) -> list[_Partial]:
         if another is not None or not _is_used(solution, binder, axis):
             found.append(_Partial(tuple(sites), axis, binder, None, another))
     return found
+
+
+def _meets_later(use: GradientUse, reductions: Iterable[AxisUse]) -> bool:
+    """Returns whether a map also reduces what an update changed, as after several local steps."""
+    return any(site == use.site for one in reductions for _, site, _ in of_kinds(one.labels, "stepped"))
 
 
 def _reduced_fellow(view: FileView, use: GradientUse, binder: Binder) -> Site | None:

@@ -21,7 +21,9 @@ _MASK, _MASKED, _ONE_EACH = "mask", "masked", "one-each"
 """The kinds of labels of weights that are 0 for the fillers, of what is multiplied by them, and of ones for all."""
 OF_FILLED, OF_MASK = "of-filled", "of-mask"
 """The kinds of labels of values computed from a padded array, and from weights that are 0 for the padding rows."""
-_KINDS = (_FILLED, FILLED_ONES, _MASK, _ONE_EACH)
+_MARKED = "marked-filler"
+"""The kind of the label of an array that was filled up with a value that marks the fillers, such as a label of -1."""
+_KINDS = (_FILLED, FILLED_ONES, _MASK, _ONE_EACH, _MARKED)
 MASKED_SUM, COUNTED_ALL, SUMMED_ALL = "masked-sum", "all-rows-counted", "all-rows-summed"
 """The kinds of the records of a sum without the fillers, and of a count and a sum or mean that include them."""
 MASK_IN_BATCH = "mask-in-batch"
@@ -68,7 +70,7 @@ def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
             run.records.gradient_uses.append(GradientUse(how, site, None, ctx))
         _note_summed(run, args, found, site, ctx)
     elif short == "resize" or _fills_up(args):
-        more = NONE | {(_FILLED, site), (OF_FILLED, site)}
+        more = NONE | {(_FILLED, site), (OF_FILLED, site)} | ({(_MARKED, site)} if _marks(args) else NONE)
         if ONES in labels and (short == "resize" or _fills_with_ones(args)):
             more |= {(FILLED_ONES, site)}
         elif ONES in labels:
@@ -103,6 +105,12 @@ def _fills_up(args: tuple[Arg, ...]) -> bool:
     return before == Const(0) and after != Const(0)
 
 
+def _marks(args: tuple[Arg, ...]) -> bool:
+    """Returns whether a `pad` adds another value than 0."""
+    constant = by_parameter(("array", "pad_width", "mode"), args).get("constant_values")
+    return constant is not None and constant.value not in (Const(0), Const(0.0))
+
+
 def _fills_with_ones(args: tuple[Arg, ...]) -> bool:
     found = by_parameter(("array", "pad_width", "mode"), args)
     mode, constant = found.get("mode"), found.get("constant_values")
@@ -128,7 +136,8 @@ def is_mask(value: Value) -> bool:
 
 def note_mask(run: Run, batch: Iterable[Value], key: str, site: Site, ctx: Context) -> None:
     """Notes that a dictionary holds filled arrays, and under a key the weights of their rows."""
-    if any(of_kinds(labels_of(value), _FILLED) for value in batch):
+    labels = NONE.union(*map(labels_of, batch))
+    if of_kinds(labels, _FILLED) and not of_kinds(labels, _MARKED):
         run.records.gradient_uses.append(GradientUse(MASK_IN_BATCH, site, None, ctx, key))
 
 

@@ -156,7 +156,9 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     elif short in _SPREADS and args:
         split = [axis for axis, _ in variation_of(args[0].value).axes]
         over_rows = [axis for axis in split if _is_over_rows(args, found, axis)]
-        labels.update((kind, axis, site) for axis in over_rows for kind in (_SPREAD, OWN_VARIANCE))
+        # With `mean=`, it is the mean of the squares around another mean.
+        kinds = (_SPREAD,) if any(arg.label == "mean" for arg in args) else (_SPREAD, OWN_VARIANCE)
+        labels.update((kind, axis, site) for axis in over_rows for kind in kinds)
     elif short == "einsum":
         labels.update(_kept_apart(args))
     elif short == "softmax":
@@ -307,9 +309,12 @@ def note_scaled(run: Run, operator: str, sides: tuple[Value, Value], site: Site,
     """Notes that rows minus a mean over all devices are scaled by a value computed from the devices' own variances."""
     for rows, scale in (sides, sides[::-1]) if operator == "*" else (sides,):
         centred = {axis for _, axis in of_kinds(labels_of(rows), CENTRED_BY_ALL)}
+        # The entries of an inner dimension may be in groups, each on one device.
+        inner = {axis for axis, _ in _split_dimensions(rows)}
         for _, axis, place in of_kinds(labels_of(scale), _SPREAD):
             if axis in centred and _differs(scale, variation_of(scale).over(axis).truth):
-                run.records.gradient_uses.append(GradientUse("scaled-by-own", site, place, ctx, axis))
+                kind = "scaled-by-own-part" if axis in inner else "scaled-by-own"
+                run.records.gradient_uses.append(GradientUse(kind, site, place, ctx, axis))
         for _, axis, place in of_kinds(labels_of(scale), AVERAGED_VARIANCE):
             if axis in centred:
                 run.records.gradient_uses.append(GradientUse("scaled-by-averaged", site, place, ctx, axis))

@@ -174,7 +174,7 @@ _TRAVELLING_KINDS = frozenset(
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
         "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
         "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis loss-divided "
-        "of-filled of-mask ranked-here"
+        "of-filled of-mask ranked-here own-moments"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -265,8 +265,12 @@ WEIGHS_CORNERS, CORNER_WEIGHT = "weighs-corners", "corner-weight"
 BORDER, DIAGONAL = "zero-border", "diagonal"
 """The kinds of labels of an array padded with zeros on all sides, and of the neighbors of its cells at an angle."""
 
-STATE_OF, UPDATES_APART = "state-of", "updates-apart"
-"""The kinds of labels of an optimizer's state, and of exactly what it made from each device's own gradients."""
+STATE_OF = "state-of"
+"""The kind of the label of an optimizer's state."""
+
+UPDATES_APART, UPDATES_MET, OWN_MOMENTS = "updates-apart", "updates-met", "own-moments"
+"""The kinds of labels of exactly what an optimizer made from each device's own gradients, of this after a reduction,
+and of what is computed from its state."""
 
 _OF_STENCILS = frozenset({WEIGHS_CORNERS, CORNER_WEIGHT})
 
@@ -328,6 +332,7 @@ _EXACT = frozenset(
         KEPT_ALIKE,
         STATE_OF,
         UPDATES_APART,
+        UPDATES_MET,
         OWN_PRODUCT,
         LINE,
         DIVIDED_BY,

@@ -27,8 +27,10 @@ from meshlens.axes.domain.labels import (
     AXIS_SIZE,
     COUNT,
     NONE,
+    OWN_MOMENTS,
     QUOTIENT_HERE,
     UPDATES_APART,
+    UPDATES_MET,
     after_reduction,
     of_kinds,
     travelling,
@@ -56,7 +58,7 @@ from meshlens.axes.domain.variation import (
     with_axes,
 )
 from meshlens.axes.jax.naming import by_parameter
-from meshlens.axes.jax.optimizers import MOMENTS_APART
+from meshlens.axes.jax.optimizers import MOMENTS_MET
 from meshlens.axes.jax.traced import of_reduction
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import AxisUse, GradientUse, RandomUse
@@ -114,7 +116,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if row.reduces in ("sum", "mean"):
         note_logarithms(run, value, names, site, ctx)
         note_averaged(run, labels, names, site, ctx)
-        note_updates(run, value, names, call)
+        note_updates(run, labels, call)
         note_ranked(run, labels, names, ctx)
         note_repeats(run, call, value, names, row.reduces == "sum" and "axis_index_groups" not in found)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
@@ -204,13 +206,10 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
             run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced", made=made))
 
 
-def note_updates(run: Run, value: Value, names: tuple[str, ...], call: Invocation) -> None:
-    """Notes a reduction of what an optimizer made from moments of each device's own gradients."""
-    for _, given in of_kinds(labels_of(value), UPDATES_APART):
-        over = variation_of(value)
-        for name in names:
-            if not is_same(over.over(name).truth):
-                run.records.gradient_uses.append(GradientUse(MOMENTS_APART, given, call.site, call.ctx, name))
+def note_updates(run: Run, labels: frozenset[Any], call: Invocation) -> None:
+    """Notes a reduction of moments that an optimizer keeps of each device's own gradients."""
+    for _, given in of_kinds(labels, OWN_MOMENTS):
+        run.records.gradient_uses.append(GradientUse(MOMENTS_MET, given, call.site, call.ctx))
 
 
 def note_averages(run: Run, value: Value, names: tuple[str, ...], call: Invocation, noted: Mapping[str, str]) -> None:
@@ -323,6 +322,11 @@ def result(
         after = after_reduction(labels) | {(kind, name, site) for name in names for kind in kinds}
         # A gradient that was reduced over one axis and then over another is reduced over both.
         after |= {one for one in labels if isinstance(one, tuple) and one[0] == "reduced-at" and one[1] not in names}
+        if row.reduces in ("sum", "mean"):
+            apart = [name for name in names if not is_same(value_over.over(name).truth)]
+            after |= {
+                (UPDATES_MET, given, site, name) for _, given in of_kinds(labels, UPDATES_APART) for name in apart
+            }
         if row.reduces == "mean":
             after |= averaged(labels, names)
         if row.reduces == "sum":

@@ -43,6 +43,7 @@ from meshlens.axes.jax.new_variables import (
     shards_new_variables,
     stops_sharding,
 )
+from meshlens.axes.jax.optimizers import note_moments
 from meshlens.axes.jax.parameter_trees import with_leaves_named
 from meshlens.axes.jax.traced import note_call, of_function, of_operation
 from meshlens.axes.jax.transparent import apply_transparent
@@ -287,6 +288,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     found = with_sharding(run, name, call.args, found, call.site, call.ctx)
     value = _with_variation(found, name, call)
     if name in UPDATES and call.args and type(value) is Data:
+        note_moments(run, call.args[-1].value, call.ctx)
         return in_structure(call.args[0].value, value)
     if not call.ctx.env.maps and type(value) is Data:
         value = moments.of_call(name, call.args, value)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.slices import CLIPPED
 from meshlens.axes.domain.joining import labels_of, options
-from meshlens.axes.domain.labels import NONE, STATE_OF, UPDATES_APART, of_kinds, travelling
+from meshlens.axes.domain.labels import NONE, OWN_MOMENTS, STATE_OF, UPDATES_APART, UPDATES_MET, of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Value
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.jax.tree_maps import leaves_of
+from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
@@ -26,8 +27,9 @@ _CHAINS = frozenset({"optax.chain", "optax.named_chain"})
 _STATELESS = frozenset({"optax.stateless", "optax.stateless_with_tree_map"})
 _CLIPS = frozenset({"optax.clip_by_global_norm"})
 _METHODS = ("init", "update")
-MOMENTS_APART = "moments-apart"
-"""The kind of the record of gradients that an optimizer with moments gets, if only its updates are reduced."""
+MOMENTS_APART, MOMENTS_MET = "moments-apart", "moments-met"
+"""The kinds of the records of gradients that an optimizer with moments gets, if only its updates are reduced, and of a
+reduction of such moments."""
 _OF_MOMENTS = frozenset(
     f"optax.{name}"
     for name in (
@@ -91,10 +93,20 @@ def of_state(made: Made, parameters: Value) -> frozenset[object]:
     return frozenset({(STATE_OF, tuple(sorted(shapes, key=repr)))}) if shapes and None not in shapes else NONE
 
 
-def moments_apart(made: Made, gradients: Arg) -> frozenset[object]:
-    """Returns the label of the updates that an optimizer makes from moments of each device's own gradients."""
-    is_own = "varying" in labels_of(gradients.value) and gradients.site is not None
-    return frozenset({(UPDATES_APART, gradients.site)}) if is_own and _keeps_moments(made) else NONE
+def moments_apart(made: Made, gradients: Arg) -> tuple[frozenset[object], ...]:
+    """Returns the labels of the updates and of the state if an optimizer keeps moments of each device's own gradients.
+
+    Returns nothing otherwise.
+    """
+    if "varying" not in labels_of(gradients.value) or gradients.site is None or not _keeps_moments(made):
+        return ()
+    return frozenset({(UPDATES_APART, gradients.site)}), frozenset({(OWN_MOMENTS, gradients.site)})
+
+
+def note_moments(run: Run, updates: Value, ctx: Context) -> None:
+    """Notes that parameters are changed by reduced updates, which are made from moments of each device's gradients."""
+    for _, given, reduction, axis in of_kinds(labels_of(updates), UPDATES_MET):
+        run.records.gradient_uses.append(GradientUse(MOMENTS_APART, given, reduction, ctx, axis))
 
 
 def _keeps_moments(made: Made) -> bool:

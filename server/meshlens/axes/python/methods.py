@@ -360,12 +360,14 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         return replace(result, shape=(*shape[:-1], None) if shape else None, over=of_layer(run, receiver, result, args))
     if name == "update" and receiver.dotted.startswith("optax.") and isinstance(result, Data):
         came = labels_of(args[0].value) if args else NONE
-        hidden = _OPAQUE - came if optimizers.reduces_nothing(receiver) else NONE
+        # An optimizer scales what it gets, so that a mean of its updates may be one of equal values.
+        hidden = {"auto-summed"} | (_OPAQUE - came if optimizers.reduces_nothing(receiver) else NONE)
         over = ANYTHING if optimizers.may_reduce(receiver) else of_all(arg.value for arg in args)
         changed = replace(result, labels=result.labels - hidden, over=over)
         kept = [in_structure(arg.value, changed) for arg in args[:2]]
-        if kept and (apart := optimizers.moments_apart(receiver, args[0])):
-            kept[0] = in_structure(args[0].value, replace(changed, labels=changed.labels | apart))
+        if more := optimizers.moments_apart(receiver, args[0]):
+            pairs = zip(args, more, strict=False)
+            kept = [in_structure(arg.value, replace(changed, labels=changed.labels | own)) for arg, own in pairs]
         return Seq("tuple", tuple(kept)) if len(kept) > 1 else changed
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
 

@@ -111,6 +111,8 @@ _OPERATORS = {
 """The operators that functions stand for, in NumPy, `jax.lax` and `operator`."""
 _ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map filter".split())
 """Python's built-in functions that take an array apart into its rows."""
+_PURE = frozenset({"apply", "apply_fn"})
+"""The usual names of functions that run a model of flax or haiku and store nothing."""
 _WITH_ROWS = frozenset({"rows", "turned"})
 _READS = frozenset("items values keys get copy".split())
 """The methods of a dictionary that do not change it."""
@@ -251,7 +253,10 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     held = set(map(flat, kinds))
     may_hold = not is_method and not home.binds(name) and (LINEAR & held or held == {"rows", "same"})
     if may_hold and (is_record(home.view, callee) or (name == "dict" and is_bare)):
-        return _container(node, name, kinds)
+        whole = _container(node, name, kinds)
+        # Sums beside what is the same on every device are reduced one by one.
+        each = [follow.put_together(*one) for one in zip(values, kinds, strict=True)] if whole == "mixed" else kinds
+        return _container(node, name, each)
     kinds = [follow.settled(value, kind) for value, kind in zip(values, kinds, strict=True)]
     has_rows = not _WITH_ROWS.isdisjoint(map(flat, kinds))
     if not is_method and not isinstance(callee, (Name, Attribute)):
@@ -392,7 +397,7 @@ def _closes_over_rows(follow: Follow, value: Node) -> bool:
 def _keeps_nothing(follow: Follow, name: str) -> bool:
     """Returns whether a called object stores nothing about its inputs, or only their averages over all devices."""
     layers = layers_of(follow.view)
-    if layers.classes and not layers.keeps:
+    if name in _PURE or (layers.classes and not layers.keeps):
         return True
     owner = follow.known_classes.get(name)
     # The same holds for an instance of a plain class of the project, not a module, that does not modify itself.

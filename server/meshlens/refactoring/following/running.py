@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from meshlens.facts.nodes import Argument, Call, Constant, Expression, FunctionDef, ListDisplay, Name, TupleDisplay
 from meshlens.project.trees import Node, names_used
@@ -126,6 +126,8 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node:
     if applied((*kinds, *seen)) == "same":
         return "same"
     out = named.get("out_axes", positional[2] if len(positional) > 2 else None)
+    if _repeats_rows(kinds, seen, along) and out is None and "axis_name" not in named and positional:
+        return _stacked(_run(follow, positional[0], list(kinds), reduces=False))
     if (
         "axis_name" in named
         or "spmd_axis_name" in named
@@ -139,6 +141,12 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node:
     if any(kind == "rows" and axis is not None and not _is_zero(axis) for axis, kind in zip(along, kinds, strict=True)):
         return "mixed"
     return "tree"
+
+
+def _repeats_rows(kinds: Iterable[Kind], seen: Iterable[Kind], along: Iterable[Node | None]) -> bool:
+    """Returns whether a `vmap` runs a function on all rows several times, such as once for each random key."""
+    is_plain = all(axis is None or _is_zero(axis) or _is_none(axis) for axis in along)
+    return is_plain and {*kinds} <= {"same", "own"} and {flat(kind) for kind in seen} == {"same", "rows"}
 
 
 def _axis(axes: Node | None, place: int) -> Node | None:

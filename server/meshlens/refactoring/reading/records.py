@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from meshlens.facts.nodes import Call, ClassDef
+from meshlens.facts.nodes import Assign, Call, ClassDef, Name
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import dotted_name
+from meshlens.refactoring.reading.made import times_bound
 from meshlens.refactoring.reading.own_methods import class_meant, method_defined
 
 _BASES = frozenset({"typing.NamedTuple", "flax.struct.PyTreeNode"})
@@ -15,6 +16,8 @@ _MAKING = ("__new__", "__init__", "__post_init__")
 
 def is_record(view: FileView, callee: Node) -> bool:
     """Returns whether an expression refers to a class of the project whose instances store all arguments unchanged."""
+    if _is_made_by_call(view, callee):
+        return True
     meant = class_meant(view, callee)
     shape = meant[0].facts.blocks[meant[1]].shape if meant is not None else None
     if meant is None or not isinstance(shape, ClassDef):
@@ -23,3 +26,16 @@ def is_record(view: FileView, callee: Node) -> bool:
     decorators = {dotted_name(meant[0], one.callee if isinstance(one, Call) else one) for one in shape.decorators}
     is_plain = bool(bases & _BASES) or (not bases and bool(decorators & _DECORATORS))
     return is_plain and not any(method_defined(*meant, name) for name in _MAKING)
+
+
+def _is_made_by_call(view: FileView, callee: Node) -> bool:
+    """Returns whether a name is bound once in a file, to a class that `namedtuple` makes."""
+    if not isinstance(callee, Name) or times_bound(view, None, callee.name) != 1:
+        return False
+    return any(
+        isinstance(one, Assign)
+        and isinstance(one.value, Call)
+        and dotted_name(view, one.value.callee) == "collections.namedtuple"
+        and any(isinstance(target, Name) and target.name == callee.name for target in one.targets)
+        for one in view.facts.statements
+    )

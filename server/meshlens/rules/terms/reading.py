@@ -219,8 +219,9 @@ class _Reader:
     def _subscript(self, node: Subscript, frame: _Frame) -> Term:
         container, key = self.evaluate(node.object, frame), self.evaluate(node.key, frame)
         window = window_of(key, *self.fetching) if self.fetching is not None else None
-        # What the callback itself reads or selects may be other rows each time.
-        is_shared = container.kind in ("root", "attribute", "loop")
+        # What the callback itself reads or selects may be other rows each time; a variable of the module may change.
+        is_of_module = container.kind == "root" and container.scope == frame.path
+        is_shared = container.kind in ("root", "attribute", "loop") and not is_of_module
         self.windows += [window] if window is not None and (is_shared or not window.is_first) else []
         return of_subscript(container, key, self.shares, frame.site(node))
 
@@ -300,7 +301,10 @@ class _Reader:
         if code is not None:
             index = Term("root", "index", scope=str(next(self._numbers)))
             self.fetching = (index, site)
-            self._run(code, ((None, index),), frame)
+            begun = len(self.windows)
+            returned = self._run(code, ((None, index),), frame)
+            is_part = returned.name == "[]"
+            self.windows[begun:] = [one for one in self.windows[begun:] if is_part or not one.is_first]
             self.fetching = around
 
     def _assemble(self, args: Args, first: int, site: Site) -> None:
