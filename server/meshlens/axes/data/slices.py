@@ -85,9 +85,10 @@ def scaled_choice(args: Sequence[Arg]) -> frozenset[Any]:
 
 def note_averaged(run: Run, labels: frozenset[Any], names: Sequence[str], site: Site, ctx: Context) -> None:
     """Notes a reduction over the devices of gradients that each of them scaled by a number of its own."""
+    # If helpers scale and reduce it, the call of the first one is to blame for coming before that of the second.
+    blocks = {site[:2], *(step.site[:2] for step in ctx.route if step.how == "call")}
     for _, places in of_kinds(labels, CLIPPED) if names else ():
-        # If a helper scales it, the call of the helper is to blame for coming first.
-        place = next((one for one in places if one[:2] == site[:2]), places[0])
+        place = next((one for one in places if one[:2] in blocks), places[0])
         run.records.gradient_uses.append(GradientUse(CLIPPED, place, site, ctx, names[0]))
 
 
