@@ -7,7 +7,7 @@ Sum the squares over the devices before taking the root; `optax.clip_by_global_n
 gradient yourself before the update.
 
 The same holds for a check of a part: if each device checks only whether its own part is finite, some devices skip the
-step while others take it.
+step while others take it. So do devices that check their own gradients before they average them.
 
 If each device clips its own gradient before the gradients are averaged, the rule gives a hint: the step then depends on
 how many devices there are. Gradients of single examples, which a `vmap` clips, are not meant.
@@ -73,7 +73,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.data.slices import CLIPPED, STATE_NORM, STATE_SHARE
+from meshlens.axes.data.slices import CLIPPED, STATE_NORM, STATE_SHARE, VERDICT_APART
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Site
@@ -107,6 +107,12 @@ _BEFORE_AVERAGING = (
 )
 
 
+_SKIPPED = (
+    "each device decides by its own gradients, before they are reduced, so some devices may skip the step while others "
+    'take it; reduce the verdict over "{axis}" first with lax.pmin'
+)
+
+
 @rule("AX409", Severity.WARNING, state="preview")
 def norm_of_part(view: FileView) -> Iterator[Finding]:
     """Reports each norm or check of one device's part of a gradient or state, unless the result is reduced later."""
@@ -117,6 +123,11 @@ def norm_of_part(view: FileView) -> Iterator[Finding]:
         text = _MESSAGES[use.kind].format(axis=use.axis)
         place = Related(view.path_of(use.other), view.span(use.other), "each device receives its part here")
         yield Finding(view.span(use.site), text, (), (place,))
+    apart = sorted(certain_uses(view, {VERDICT_APART}), key=lambda use: use.site, reverse=True)
+    for use in {(use.other, use.axis): use for use in apart}.values():
+        said = "the gradients are reduced here"
+        places = (Related(view.path_of(use.other), view.span(use.other), said),) if use.other else ()
+        yield Finding(view.span(use.site), _SKIPPED.format(axis=use.axis), (), places)
     for use in certain_uses(view, {CLIPPED}):
         places = (Related(view.path_of(use.other), view.span(use.other), "reduced here"),) if use.other else ()
         yield Finding(view.span(use.site), _BEFORE_AVERAGING.format(axis=use.axis), (), places, Severity.HINT)

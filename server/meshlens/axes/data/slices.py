@@ -34,6 +34,9 @@ CLIPPED = "clipped-apart"
 _MOST_CALLERS = 3
 _OF_OWN_GRADIENT = frozenset({"of-gradient", "varying"})
 _VERDICT = "slice-verdict"
+VERDICT_APART = "verdict-apart"
+"""The kind of the record of a choice by a verdict on one device's gradients, of what reduced gradients changed."""
+_OF_OWN_VERDICT = frozenset({"judged", "varying"})
 _VERDICTS = frozenset({"jax.numpy.all", "jax.numpy.any"})
 
 
@@ -178,6 +181,28 @@ def note_chosen(run: Run, test: Value, ctx: Context) -> None:
     """Notes that a test of a device's part of a gradient selects a value or a branch on that device alone."""
     for _, axis, scattered, site in of_kinds(labels_of(test), _VERDICT):
         run.records.gradient_uses.append(GradientUse("verdict-on-slice", site, scattered, ctx, axis))
+
+
+def note_skipped(run: Run, test: Value, chosen: Sequence[Arg], site: Site, ctx: Context) -> None:
+    """Notes that a device's own gradients decide whether what was computed from reduced ones is kept.
+
+    Args:
+        run: the run.
+        test: the verdict.
+        chosen: the values from which it chooses.
+        site: the choice.
+        ctx: the context.
+    """
+    if not labels_of(test) >= _OF_OWN_VERDICT:
+        return
+    over = variation_of(test)
+    maps = [place for place, step in enumerate(ctx.route) if step.how == "map"]
+    calls = [step.site for step in ctx.route[maps[-1] + 1 :] if step.how == "call"] if maps else []
+    for arg in chosen:
+        for _, axis, reduction in of_kinds(labels_of(arg.value), "reduced-at"):
+            if "of-gradient" in labels_of(arg.value) and not is_same(over.over(axis).truth):
+                place = next(iter(calls), site)
+                run.records.gradient_uses.append(GradientUse(VERDICT_APART, place, reduction, ctx, axis))
 
 
 def note_reduced(run: Run, labels: frozenset[Any], ctx: Context) -> None:

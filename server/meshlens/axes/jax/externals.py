@@ -22,7 +22,7 @@ from meshlens.axes.data.positions import TOP_K, note_classes, note_picked, with_
 from meshlens.axes.data.rings import note_owner
 from meshlens.axes.data.running_averages import OVER_DEVICES, note_combined_outside
 from meshlens.axes.data.shapes import shape_of_sum
-from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on, scaled_choice
+from meshlens.axes.data.slices import note_chosen, note_norm, note_skipped, of_verdict_on, scaled_choice
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.joining import labels_of
@@ -313,6 +313,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         noise.note_multiplied(run, call.args[-2].value, call.args[-1].value, call.ctx)
     if OPERATIONS.get(name) == "chosen" and call.args:
         note_chosen(run, call.args[0].value, call.ctx)
+        note_skipped(run, call.args[0].value, call.args[1:], call.site, call.ctx)
         exchanges.note_exchanged(run, call.args, call.ctx)
     if decided := exchanges.of_function(name, call.args):
         return replace(value, labels=value.labels | decided)
