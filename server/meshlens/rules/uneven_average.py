@@ -74,6 +74,10 @@ _HINTS = {
     ),
     "of-fewer-axes": "the total is summed over {axis}, but its divisor is not; sum the divisor over it too",
     "carried-sum": "this sum of one device becomes a carry that began with a value reduced over {axis}; reduce it too",
+    "divided-by-all": (
+        "this divides a sum over {axis} by the number of all devices of the mesh, which has other axes too; divide by "
+        "the size of {axis}"
+    ),
     "divided-again": "this gradient is divided by a number by which the loss was divided already",
     "reduced-over-fewer": "rows are also split over {axis}, over which what is subtracted from them is not reduced",
     "fillers-counted": "these weights are 1 and are filled up with 1, so the rows that fill up the batch count too",
@@ -216,7 +220,7 @@ def _is_to_blame(view: FileView, use: GradientUse, other: Site) -> bool:
 
     A helper that counts a device's rows is not to blame, because other code may use its count correctly.
     """
-    if use.kind == "carried-sum":
+    if use.kind in ("carried-sum", "divided-by-all"):
         return False
     counts = use.kind in ("of-one-device", "of-size-here")
     is_elsewhere = (other.path, other.block) != (use.site.path, use.site.block)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.operating import of_all
-from meshlens.axes.domain.axis_sizes import counts_along, size_along
+from meshlens.axes.domain.axis_sizes import counts_along, size_along, size_along_all
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import DIVIDED_BY, LOSS_DIVIDED, NONE, PASSED_ON, QUOTIENT_HERE, SUM_HERE, of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Part, Seq, Site, Value
@@ -251,6 +251,23 @@ def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
     return frozenset(sums | ({"mean"} if operator == "/" else set()))
 
 
+def _note_count_of_all(run: Run, total: Value, count: Const, site: Site, ctx: Context) -> None:
+    """Notes a sum of gradients over some axes of a map that is divided by the number of all its devices."""
+    labels = labels_of(total)
+    # Without checks, a `psum` in the loss multiplies the gradient by the size of its axis, which may be divided out.
+    if (
+        not ctx.env.maps
+        or not ctx.env.maps[-1].checked
+        or "of-gradient" not in labels
+        or not of_kinds(labels, "summed")
+    ):
+        return
+    reduced = {axis: place for _, axis, place in of_kinds(labels, "reduced-at", "slice")}
+    size, every = size_along_all(ctx.env, tuple(reduced)), size_along_all(ctx.env, ctx.env.names)
+    if size is not None and size != count.value == every:
+        run.records.gradient_uses.append(GradientUse("divided-by-all", site, min(reduced.values()), ctx, min(reduced)))
+
+
 OWN_MEAN = "own-mean"
 """The kind of the label of a gradient that is divided by a count of the device's own rows."""
 
@@ -258,6 +275,8 @@ OWN_MEAN = "own-mean"
 def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context) -> None:
     """Notes a total divided by one device's value or by a sum over too few axes, or an average divided again."""
     above, below = variation_of(left), variation_of(right)
+    if isinstance(right, Const) and right.counts:
+        _note_count_of_all(run, left, right, site, ctx)
     for axis, along in above.axes:
         here = _sized_at(right, axis) if along.truth == TOTAL else None
         if here is not None:

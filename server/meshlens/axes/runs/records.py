@@ -203,7 +203,8 @@ class GradientUse:
             (code lists the shards of an array, some of which are copies), "copies-summed" (a `psum` of a copy to which
             each device added a value), "reduced-over-fewer" (what is subtracted from rows was reduced over only some of
             the axes that split them), "divided-again" (a gradient is divided by the number by which its loss was
-            divided at `other`), "carried-sum" (one device's sum becomes the carry of the loop at `other`, which began
+            divided at `other`), "divided-by-all" (a sum of gradients over some axes of a map is divided by the number
+            of all its devices), "carried-sum" (one device's sum becomes the carry of the loop at `other`, which began
             with a reduced value), "of-fewer-axes" (a total is divided by a sum over only some of its axes),
             "fillers-counted" (weights of 1 are filled up with 1 and summed), "fillers-cleared" (entries of such weights
             are set), "length-of-filled" (rows count up to the length of a filled array), "masked-sum" (a sum
