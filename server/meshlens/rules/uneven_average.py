@@ -57,7 +57,7 @@ from meshlens.facts.nodes import Attribute, BinaryOperation, Call, Constant, Nam
 from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import Node, sized_array, tree, walk
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.reductions import divided_later, is_scaled_at_once
+from meshlens.rules.helpers.reductions import divided_later, is_less_a_square, is_scaled_at_once
 from meshlens.text import Span
 
 _HINTS = {
@@ -126,7 +126,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
             continue
         if use.kind in ("means-summed", "own-means-summed") and use.site in divided_later(view):
             continue
-        if use.kind == "curved-averaged" and use.site in logarithms:
+        if use.kind == "curved-averaged" and (use.site in logarithms or is_less_a_square(view, use.site)):
             continue
         if use.kind == "fillers-counted" and use.site in _cleared(view):
             continue

@@ -9,7 +9,8 @@ from meshlens.axes.domain.values import Binder, Site
 from meshlens.axes.jax.mapping import name_of
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.runs.records import AxisUse, literal_name
-from meshlens.facts.nodes import BinaryOperation, Constant
+from meshlens.checking.reading_after import key_of
+from meshlens.facts.nodes import BinaryOperation, Call, Constant, last_name
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import path_to
@@ -58,6 +59,19 @@ def is_scaled_at_once(view: FileView, reduction: Site) -> bool:
     if not isinstance(around, BinaryOperation) or around.operator not in ("*", "/"):
         return False
     return around.operator == "/" or not isinstance(around.left, Constant)
+
+
+def is_less_a_square(view: FileView, reduction: Site) -> bool:
+    """Returns whether a square is subtracted from a reduction's result: the mean of squares minus that of the mean."""
+    around = next(iter(path_to(view, reduction)[-2:-1]), None)
+    if not isinstance(around, BinaryOperation) or around.operator != "-" or around.left.site != reduction.index:
+        return False
+    right = around.right
+    if isinstance(right, BinaryOperation):
+        is_power = right.operator == "**" and isinstance(right.right, Constant) and right.right.value == 2
+        factors = {key_of(right.left), key_of(right.right)}
+        return is_power or (right.operator == "*" and len(factors) == 1 and None not in factors)
+    return isinstance(right, Call) and last_name(right.callee) == "square"
 
 
 def in_own_optimizer(view: FileView) -> bool:
