@@ -220,7 +220,7 @@ def _is_to_blame(view: FileView, use: GradientUse, other: Site) -> bool:
 
     A helper that counts a device's rows is not to blame, because other code may use its count correctly.
     """
-    if use.kind in ("carried-sum", "divided-by-all"):
+    if use.kind in ("carried-sum", "divided-by-all", fillers.SUMMED_ALL):
         return False
     counts = use.kind in ("of-one-device", "of-size-here")
     is_elsewhere = (other.path, other.block) != (use.site.path, use.site.block)

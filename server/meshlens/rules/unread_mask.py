@@ -86,6 +86,7 @@ from meshlens.project.view import FileView
 _ANY = "*"
 _READS_ALL = frozenset({"values", "itemgetter", "astuple"})
 """Functions and methods that may read any entry without naming it."""
+_INCLUDED = "padding rows are included here"
 _READS_ONE = frozenset({"get", "pop", "getattr"})
 
 
@@ -93,20 +94,25 @@ _READS_ONE = frozenset({"get", "pop", "getattr"})
 def unread_mask(view: FileView) -> Iterator[Finding]:
     """Reports masks of the padding rows of a batch that no code reads, although rows of such batches are summed."""
     masks = [use for use in certain_uses(view, {MASK_IN_BATCH}) if view.is_here(use.site)]
-    summed = view.solution.once_of_records("sums of filled rows", _sums_of_filled) if masks else []
-    if not summed:
+    summed = view.solution.once_of_records("sums of filled rows", _sums_of_filled) if masks else {}
+    masks = [use for use in masks if use.other in summed]
+    if not masks:
         return
     read = view.solution.once("names that are read", lambda _: _names_read(view))
     for use in {use.site: use for use in masks if read.isdisjoint({use.axis, _ANY})}.values():
         text = f'nothing reads "{use.axis}", the mask of the padding rows, so sums over the batch include them'
-        place = Related(view.path_of(summed[0]), view.span(summed[0]), "padding rows are included here")
-        yield Finding(view.span(use.site), text, (), (place,))
+        site = summed[use.other]
+        yield Finding(view.span(use.site), text, (), (Related(view.path_of(site), view.span(site), _INCLUDED),))
 
 
-def _sums_of_filled(solution: Solution) -> list[Site]:
-    """Returns the sums of numbers that are computed from filled arrays, without the weights of their rows."""
+def _sums_of_filled(solution: Solution) -> dict[Site | None, Site]:
+    """Returns the first sum of numbers that are computed from filled arrays, by the place where these are filled up.
+
+    Sums with the weights of the rows are left out.
+    """
     uses = [use for records in solution.by_file.values() for use in records.gradient_uses]
-    return sorted({use.site for use in uses if use.kind == SUMMED_ALL and use.context.sure})
+    summed = [use for use in uses if use.kind == SUMMED_ALL and use.context.sure]
+    return {use.other: use.site for use in sorted(summed, key=lambda use: use.site, reverse=True)}
 
 
 def _names_read(view: FileView) -> frozenset[str]:

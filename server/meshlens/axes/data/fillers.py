@@ -89,8 +89,8 @@ def _note_summed(run: Run, args: tuple[Arg, ...], found: Data, site: Site, ctx: 
     if found.shape != () and axis is not None and axis.value != Const(None):
         return
     labels = frozenset().union(*(labels_of(arg.value) for arg in args))
-    if of_kinds(labels, OF_FILLED) and not of_kinds(labels, OF_MASK):
-        run.records.gradient_uses.append(GradientUse(SUMMED_ALL, site, None, ctx))
+    for _, place in of_kinds(labels, OF_FILLED) if not of_kinds(labels, OF_MASK) else ():
+        run.records.gradient_uses.append(GradientUse(SUMMED_ALL, site, place, ctx))
 
 
 def _fills_up(args: tuple[Arg, ...]) -> bool:
@@ -124,6 +124,12 @@ def combined(left: Value, right: Value) -> frozenset[Any]:
     return frozenset([*of_kinds(labels_of(left), _FILLED), *of_kinds(labels_of(right), _FILLED)])
 
 
+def cut(rows: Data) -> Data:
+    """Returns the first rows of an array without the labels of fillers, which are behind them."""
+    lost = of_kinds(rows.labels, _FILLED, OF_FILLED)
+    return replace(rows, labels=rows.labels - frozenset(lost)) if lost else rows
+
+
 def is_filled(value: Value) -> bool:
     """Returns whether an array was filled up, or tells such rows from the others."""
     return bool(of_kinds(labels_of(value), _FILLED, _MASK))
@@ -137,8 +143,8 @@ def is_mask(value: Value) -> bool:
 def note_mask(run: Run, batch: Iterable[Value], key: str, site: Site, ctx: Context) -> None:
     """Notes that a dictionary holds filled arrays, and under a key the weights of their rows."""
     labels = NONE.union(*map(labels_of, batch))
-    if of_kinds(labels, _FILLED) and not of_kinds(labels, _MARKED):
-        run.records.gradient_uses.append(GradientUse(MASK_IN_BATCH, site, None, ctx, key))
+    for _, place in of_kinds(labels, _FILLED) if not of_kinds(labels, _MARKED) else ():
+        run.records.gradient_uses.append(GradientUse(MASK_IN_BATCH, site, place, ctx, key))
 
 
 def masked(left: Value, right: Value, site: Site) -> frozenset[Any]:

@@ -432,6 +432,8 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     if run.world.by_default and container == Ext(ARGUMENTS) and index == _AFTER_THE_PROGRAM:
         return Seq("list", ())
     found = containers.item(container, index, node.key, site)
+    if type(found) is Data and found.labels and isinstance(node.key, Slice) and node.key.upper is not None:
+        found = fillers.cut(found)
     if type(found) is Data and found.made_by == AT and ctx.env.maps:
         found = corners.at_side(at_end(at_own_place(found, index), node.key), index)
     if type(container) is Data and type(found) is Data and container.labels and container.made_by != AT:
