@@ -220,13 +220,20 @@ def _donating(solution: Solution) -> _Donating:
     given: dict[Site, dict[Site, bool]] = {}
     for call in records:
         context, sites = call.context, tuple(_sites(call))
-        if call.guarded or not context.sure or context.guarded or context.expected or sites in by_way:
+        if call.guarded or not context.sure or context.guarded or context.expected:
             continue
-        by_way[sites] = call
-        for arg in call.args:
+        # In a loop, the call may get its own results only from the second iteration on.
+        if sites not in by_way or _certain(call) > _certain(by_way[sites]):
+            by_way[sites] = call
+        for arg in by_way[sites].args:
             if arg.site is not None and not _is_left(call, arg, left):
                 given.setdefault(call.call, {})[arg.site] = arg.label == ARRAYS_OF_JAX
     return _Donating(list(by_way.values()), left, given, frozenset(paths))
+
+
+def _certain(call: ApiCall) -> int:
+    """Returns how many arguments of a call certainly hold arrays that the call will reuse."""
+    return sum(arg.label in _CERTAIN for arg in call.args)
 
 
 def _made_by_libraries(solution: Solution) -> dict[Site, str]:
