@@ -36,7 +36,7 @@ _OF_OWN_GRADIENT = frozenset({"of-gradient", "varying"})
 _VERDICT = "slice-verdict"
 VERDICT_APART = "verdict-apart"
 """The kind of the record of a choice by a verdict on one device's gradients, of what reduced gradients changed."""
-_OF_OWN_VERDICT = frozenset({"judged", "varying"})
+_OF_OWN_VERDICT = frozenset({"judged-own", "varying"})
 _VERDICTS = frozenset({"jax.numpy.all", "jax.numpy.any"})
 
 

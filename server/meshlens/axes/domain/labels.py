@@ -9,7 +9,8 @@ first operation on the value.
     gradient               a gradient that has not been reduced
     of-gradient            computed from a gradient, reduced or not
     untouched              a gradient as `grad` returned it, or changed by code that certainly reduces nothing
-    judged                 the result of a test of an unreduced gradient, such as whether it is finite
+    judged                 the result of a test of what depends on unreduced gradients, such as whether it is finite
+    judged-own             the result of a test of such a gradient itself
     ("wrt", argument)      with `gradient`: the argument with respect to which it is taken
     ("argument", map, n)   depends on argument n of the mapped function
     ("summed", call)       sum of gradients over the devices, not yet divided
@@ -163,6 +164,7 @@ _TRAVELLING = frozenset(
         "of-gradient",
         "untouched",
         "judged",
+        "judged-own",
         "normed",
         "own-statistics",
         "complex",
@@ -189,6 +191,7 @@ _CLEARED_BY_REDUCTION = frozenset(
         "opaque",
         "with-halo",
         "judged",
+        "judged-own",
         "normed",
         "own-statistics",
     }
@@ -391,7 +394,9 @@ def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
 def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
     """Returns the labels of a test's outcome, such as whether a gradient is finite; it is neither gradient nor rank."""
     rest = _without(travelling(labels), _OF_GRADIENTS, _KINDS_OF_GRADIENTS | {RANKED})
-    return rest | {"judged"} if "varying" in rest and "of-gradient" in labels else rest
+    if "varying" not in rest or "of-gradient" not in labels:
+        return rest
+    return rest | ({"judged", "judged-own"} if "gradient" in labels else {"judged"})
 
 
 def of_number(labels: frozenset[Any]) -> frozenset[Any]:
