@@ -30,6 +30,7 @@ _METHODS = ("init", "update")
 MOMENTS_APART, MOMENTS_MET = "moments-apart", "moments-met"
 """The kinds of the records of gradients that an optimizer with moments gets, if only its updates are reduced, and of a
 reduction of such moments."""
+_LINEAR = frozenset({"optax.sgd", "optax.trace", "optax.ema"})
 _OF_MOMENTS = frozenset(
     f"optax.{name}"
     for name in (
@@ -98,7 +99,9 @@ def moments_apart(made: Made, gradients: Arg) -> tuple[frozenset[object], ...]:
 
     Returns nothing otherwise.
     """
-    if "varying" not in labels_of(gradients.value) or gradients.site is None or not _keeps_moments(made):
+    # A mean of momenta is the momentum of the mean.
+    is_curved = _keeps_moments(made) and canonical(made.dotted) not in _LINEAR
+    if "varying" not in labels_of(gradients.value) or gradients.site is None or not is_curved:
         return ()
     return frozenset({(UPDATES_APART, gradients.site)}), frozenset({(OWN_MOMENTS, gradients.site)})
 
