@@ -98,7 +98,7 @@ from meshlens.refactoring.maps.form_around import UNSEEN, form_around, must_not_
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.maps.step import Step, averaged, read_step
 from meshlens.refactoring.model import Answer, Proposal, Wishes
-from meshlens.refactoring.offering import offered_with_note
+from meshlens.refactoring.offering import Remarks, offered_with_note
 from meshlens.refactoring.reading.calls import PlainCall, value_start, without_labels
 from meshlens.refactoring.reading.functions import (
     Target,
@@ -136,7 +136,7 @@ def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
     return answer if isinstance(answer, Proposal) or is_expected else None
 
 
-def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
+def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[Remarks, tuple[FileEdit, ...]]:
     try:
         return _with(view, target, wishes, form_of(view, target, span, wishes))
     except Obstacle as obstacle:
@@ -147,7 +147,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
     return _with(view, target, wishes, form)
 
 
-def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[str, tuple[FileEdit, ...]]:
+def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[Remarks, tuple[FileEdit, ...]]:
     target = replace(target, filled=form.filled)
     step = read_step(view, target, wishes, form)
     shared = [(call.whole, _shared(call, step.axes)) for call in form.calls]
@@ -160,7 +160,7 @@ def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[s
         may_leave_out = step.may_leave_out(target)
         around, helper = pmap_helper(view, spelling, step.library, shard, merge, may_leave_out=may_leave_out)
         _, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling), around)
-        return step.note, in_order(
+        return Remarks(step.note, step.caveat), in_order(
             (*import_edits(view, spelling.needed), *split, *joined, *helper, *applied, *averages)
         )
     name, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling))
@@ -169,7 +169,7 @@ def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[s
     names = [FileEdit(view.path, Edit(view.span(call.use.site), name)) for call in form.calls if name]
     merged, more = _merged(view, form.calls, step, spelling)
     edits = (*import_edits(view, spelling.needed), *helper, *more, *applied, *averages, *merged, *names, *calls)
-    return step.note, in_order(edits)
+    return Remarks(step.note, step.caveat), in_order(edits)
 
 
 def _shared(call: PlainCall, axes: tuple[int | None, ...]) -> tuple[Node, ...]:

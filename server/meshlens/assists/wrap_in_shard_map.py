@@ -106,7 +106,7 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.maps.prefix import specs_text
 from meshlens.refactoring.maps.step import Step, averaged, read_step
 from meshlens.refactoring.model import Answer, Proposal, Wishes
-from meshlens.refactoring.offering import offered_with_note
+from meshlens.refactoring.offering import Remarks, offered_with_note
 from meshlens.refactoring.reading.calls import without_labels
 from meshlens.refactoring.reading.functions import Target, function_at, may_use_jax, uses_libraries
 from meshlens.refactoring.reading.jit import operand_of
@@ -155,7 +155,7 @@ def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
     return read_step(view, target, wishes, form)
 
 
-def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
+def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[Remarks, tuple[FileEdit, ...]]:
     step = _step(view, target, span, wishes)
     target = replace(target, filled=step.form.filled)
     site = target.at(target.node.site)
@@ -171,7 +171,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
     calls = () if step.form.around else step.form.calls
     keywords = [edit for call in calls for edit in without_labels(view, call)]
     edits = (*import_edits(view, spelling.needed), *made, *helper, *each, decorator, *averages, *keywords)
-    return step.note, in_order(edits)
+    return Remarks(step.note, step.caveat), in_order(edits)
 
 
 def _static(target: Target, step: Step) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.model import Answer, Proposal, Refused
@@ -16,19 +17,25 @@ def offered(title: str, written: Callable[[], tuple[FileEdit, ...]]) -> Answer:
         title: what the refactoring does.
         written: computes the edits; raises `Obstacle` if the refactoring does not apply.
     """
-    return offered_with_note(title, lambda: ("", written()))
+    return offered_with_note(title, lambda: (Remarks(), written()))
 
 
-def offered_with_note(title: str, written: Callable[[], tuple[str, tuple[FileEdit, ...]]]) -> Answer:
+class Remarks(NamedTuple):
+    """The `note` and the `caveat` of a proposal."""
+
+    note: str = ""
+    caveat: str = ""
+
+
+def offered_with_note(title: str, written: Callable[[], tuple[Remarks, tuple[FileEdit, ...]]]) -> Answer:
     """Returns a proposal, whose title says why the numerical results change if they do, or a refusal.
 
     Args:
         title: what the refactoring does.
-        written: computes the reason, empty if there is none, and the edits; raises `Obstacle` if the refactoring does
-            not apply.
+        written: computes the remarks and the edits; raises `Obstacle` if the refactoring does not apply.
     """
     try:
-        note, edits = written()
+        (note, caveat), edits = written()
     except Obstacle as obstacle:
         return Refused(title, obstacle.code, obstacle.message)
-    return Proposal(f"{title} ({note})" if note else title, lambda: edits, note=note)
+    return Proposal(f"{title} ({note})" if note else title, lambda: edits, note=note, caveat=caveat)

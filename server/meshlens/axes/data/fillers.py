@@ -125,7 +125,7 @@ def combined(left: Value, right: Value) -> frozenset[Any]:
 
 
 def cut(rows: Data) -> Data:
-    """Returns the first rows of an array without the labels of fillers, which are behind them."""
+    """Returns the first rows of an array without the labels of fillers, which come after them."""
     lost = of_kinds(rows.labels, _FILLED, OF_FILLED)
     return replace(rows, labels=rows.labels - frozenset(lost)) if lost else rows
 

@@ -43,10 +43,12 @@ class AxesSeen:
     Attributes:
         networks: the axes of the results of networks.
         along_last: the axes of arrays that are processed along their last axis.
+        groups: the numbers of groups into which rows are reshaped; None for unknown ones.
     """
 
     networks: AxesByPlace = field(default_factory=dict)
     along_last: AxesByPlace = field(default_factory=dict)
+    groups: dict[tuple[Path, int], int | None] = field(default_factory=dict)
 
 
 def note_axes(known: AxesByPlace, place: tuple[Path, int], least: Least) -> None:

@@ -83,6 +83,7 @@ from meshlens.refactoring.following.row_by_row import (
     row_by_row,
 )
 from meshlens.refactoring.following.running import VMAPS, decorated_kind, is_mapped, transformed_kind
+from meshlens.refactoring.following.settled_tests import constant_of
 from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.mentions import bound_at_top
 from meshlens.refactoring.reading.own_methods import OwnMethod, own_method
@@ -292,7 +293,14 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     if is_known or is_of_array:
         given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
-        return row_by_row(given) if _is_plain(node) else "mixed"
+        found = row_by_row(given) if _is_plain(node) else "mixed"
+        if found == "grouped":
+            shape = positional[1]
+            number = shape.items[0] if isinstance(shape, (TupleDisplay, ListDisplay)) else shape
+            said = constant_of(follow.constants, number)
+            count = said.value if said is not None and type(said.value) is int else None
+            follow.seen.groups[follow.view.path, node.site] = count
+        return found
     if dotted.startswith("einops."):
         return rearranged(dotted, node.arguments, kinds[0])
     found = applied(kinds, coupled=is_product(name))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from meshlens.axes.runs.records import literal_name
 from meshlens.facts.nodes import (
@@ -57,6 +58,7 @@ _COUNTING = frozenset(
     f"jax.lax.{name}" for name in "psum psum_scatter all_gather all_to_all axis_index axis_size ppermute".split()
 )
 _MOVES_ROWS = frozenset("concatenate concat stack hstack vstack append squeeze tile arange".split())
+_GROUPS = "each device must get rows that can be split into as many groups as those of the whole batch"
 _DIFFERS = "differs between devices"
 _WHY = {
     "mixed": "may differ between devices and may not have one row for each row of the batch",
@@ -162,6 +164,11 @@ class Step:
         return "each device draws its own random numbers" if self.draws else ""
 
     @property
+    def caveat(self) -> str:
+        """Returns what the code does not show but the map needs; "" if that is nothing."""
+        return _GROUPS if self.reductions.seen.groups else ""
+
+    @property
     def folded(self) -> Folded | None:
         """Returns the `jit` that the map replaces."""
         return self.form.folded
@@ -212,6 +219,8 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     same = frozenset({*shared, *target.filled, *_receiver(target)})
     passed = Passed(shapes, classes_passed(view, target.parameters, uses))
     found = reductions(view, target, same, passed, joins_norms=bool(care.norms))
+    rows = [shapes.get(one.name) for one in target.parameters]
+    _must_fill_groups(found, axes, rows, prod(wishes.devices) if wishes.devices else view.device_count)
     if library == "nnx":
         _must_change_alike(target, found, same)
     _must_come_together(view, target, found)
@@ -219,6 +228,22 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
         _must_stay_state(view, call, axes, found)
     is_summed = found.sums or _counts_devices(view, target)
     return Step(form, found, axis, axes, is_summed, library, care, () if form.folded is not None else static)
+
+
+def _must_fill_groups(
+    found: Reductions, axes: tuple[int | None, ...], shapes: Iterable[Shape], devices: int | None
+) -> None:
+    """Checks that the rows of each device can be split into groups as the step does it, if their number is known.
+
+    Raises:
+        Obstacle: they cannot.
+    """
+    sizes = [shape[0] for axis, shape in zip(axes, shapes, strict=False) if axis == 0 and shape]
+    for rows in sizes if devices else ():
+        for groups in found.seen.groups.values():
+            if devices and rows and groups and rows % devices == 0 and rows // devices % groups:
+                own = rows // devices
+                raise Obstacle("groups", f"each device gets {own} rows, which cannot be split into {groups} groups")
 
 
 def _must_change_alike(target: Target, found: Reductions, shared: frozenset[str]) -> None:
