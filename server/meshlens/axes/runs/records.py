@@ -212,6 +212,8 @@ class GradientUse:
             (a sum or mean that does), "mask-in-batch" (the weights of the rows, stored under the key `axis`,
             next to filled arrays), "ranks-reduced" (what is computed from ranks of one device's rows is reduced),
             "moments-apart" (an optimizer, or a link of one, gets gradients of which only the updates are reduced),
+            "moments-met" (moments of such gradients, which an optimizer got here, are reduced), "verdict-apart" (a
+            verdict on a device's own gradients chooses whether to keep what reduced gradients changed),
             "clipped-apart" (a device's own gradient is scaled by a number computed from it before it is reduced),
             "slices-overlap" (each device takes several rows, starting at the row of its index),
             and for values that each device computes from its part alone: "own-maxima-summed" (a `psum` of exponentials

@@ -88,6 +88,9 @@ def together(kinds: Iterable[Kind]) -> str:
     if found == {"total", "same"}:
         # Adding the devices' sums would count the other value once for each device.
         return "mixed"
+    if found == {"grouped", "same"}:
+        # A value for each group belongs to other rows on several devices.
+        return "mixed"
     found -= {"same"}
     if not found:
         return "same"

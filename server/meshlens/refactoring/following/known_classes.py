@@ -118,7 +118,7 @@ def classes_passed(view: FileView, parameters: Iterable[Parameter], uses: Iterab
         uses: the calls, with every argument by position.
     """
     calls = [(one.site, one.call) for one in uses if one.call is not None]
-    renewing = frozenset(call.site for _, call in calls)
+    renewing = [call for _, call in calls]
     found: dict[str, list[Owner | None]] = {}
     for site, call in calls:
         for parameter, (_, _, value) in zip(parameters, call.arguments, strict=False):
@@ -127,7 +127,7 @@ def classes_passed(view: FileView, parameters: Iterable[Parameter], uses: Iterab
     return {name: owner for name, owner in common if owner is not None}
 
 
-def _passed(view: FileView, site: Site, value: Node, renewing: frozenset[int]) -> list[Owner | None]:
+def _passed(view: FileView, site: Site, value: Node, renewing: list[Call]) -> list[Owner | None]:
     """Returns the possible classes of an argument; a variable that gets a part of the call's result keeps its class."""
     if not isinstance(value, Name):
         return [class_of(view, {}, value, view)]
@@ -146,7 +146,10 @@ def _passed(view: FileView, site: Site, value: Node, renewing: frozenset[int]) -
         for target in node.targets:
             for one, part in assigned_parts(target, node.value):
                 is_bound = any(isinstance(inner, Name) and inner.name == value.name for inner in walk(one))
-                found += [class_of(view, {}, part, view)] if is_bound and part.site not in renewing else []
+                is_kept = isinstance(part, Call) and any(
+                    part.site == call.site and part.callee == call.callee for call in renewing
+                )
+                found += [class_of(view, {}, part, view)] if is_bound and not is_kept else []
     return found
 
 
