@@ -325,14 +325,33 @@ RENEWED = """
     ("loss", "count", "more"),
     [
         ("jnp.max(loss)", "logits.shape[0]", ""),
-        ("jnp.sum(loss) ** 2", "logits.shape[0]", ""),
-        ("jnp.mean(loss)", "logits.shape[0]", ""),
-        ("jnp.sum(loss)", "16", ""),
         ("jnp.sum(loss)", "logits.shape[0]", RENEWED),
     ],
 )
 def test_a_record_of_something_else_is_refused(tmp_path, loss, count, more):
     assert refusal(tmp_path, _records(loss, count, more)) == "unreduced-output"
+
+
+RECORDS_IN_PARTS = [
+    ("jnp.sum(loss) ** 2", "logits.shape[0]"),
+    ("jnp.mean(loss)", "logits.shape[0]"),
+    ("jnp.sum(loss)", "16"),
+]
+
+
+@pytest.mark.parametrize(("loss", "count"), RECORDS_IN_PARTS)
+def test_parts_of_a_record_are_not_reduced_in_a_function_without_room_for_an_axis_name(tmp_path, loss, count):
+    assert refusal(tmp_path, _records(loss, count)) == "parameters"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
+@pytest.mark.parametrize(("loss", "count"), RECORDS_IN_PARTS)
+def test_each_part_of_a_record_is_reduced_by_itself(tmp_path, loss, count, target):
+    text = _records(loss, count).replace(
+        "def compute_metrics(*, labels, logits)", "def compute_metrics(labels, logits)"
+    )
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.jax

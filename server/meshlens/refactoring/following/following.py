@@ -872,8 +872,7 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
     if node.operator == "@" and right == "same":
         follow.multiplies(node.left, left)
     found = combined(node.operator, left, right)
-    is_share_of_rows = node.operator == "//" and (left, right) == ("count", "same")
-    if found == "mixed" and follow.reduce is not None and not is_share_of_rows:
+    if found == "mixed" and follow.reduce is not None:
         return combined(node.operator, follow.put_together(node.left, left), follow.put_together(node.right, right))
     return found
 

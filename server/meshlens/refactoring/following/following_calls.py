@@ -227,7 +227,9 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if name == "len" and flat(first) in ("rows", "shape"):
         # The length of a shape is the number of axes.
         return "count" if flat(first) == "rows" else "same"
-    kinds = [first, *(follow.kind(value) for value in values[1:])]
+    # The sizes of a device's own array are its own.
+    kind_of = follow.frozen().kind if name == "reshape" else follow.kind
+    kinds = [first, *map(kind_of, values[1:])]
     if name == "arange" and "count" in map(flat, kinds):
         return "places" if [flat(follow.kind(value)) for value in positional] == ["count"] else "mixed"
     if (is_elementwise(name) or name == "where") and rows_meet(follow, values, kinds):
@@ -246,7 +248,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         found = combined(operator, *kinds)
         if found != "mixed":
             return found
-    given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
+    given = Given(name, positional, named, kinds, kind_of, follow.least_axes)
     if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
         return row_by_row(given)
     if (is_known or is_method) and _spreads_one_entry(follow, name, values, kinds, node):
@@ -292,7 +294,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if dotted.startswith("jax.tree") and any(map(is_mixture, kinds)):
         return "mixed"
     if is_known or is_of_array:
-        given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
+        given = Given(name, positional, named, kinds, kind_of, follow.least_axes)
         found = row_by_row(given) if _is_plain(node) else "mixed"
         if found == "grouped":
             shape = positional[1]
