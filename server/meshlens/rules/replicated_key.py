@@ -81,7 +81,7 @@ _OF_AXES = {
 """The messages about a single axis, by the kind of use."""
 
 
-@rule("AX403", Severity.WARNING, reads="places")
+@rule("AX403", Severity.WARNING, reads="tied")
 def replicated_key(view: FileView) -> Iterator[Finding]:
     """Reports keys whose numbers are combined with each device's data, reduced over devices, or laid side by side."""
     draws = [use for use in view.records.random_uses if use.how == "draw"]
