@@ -98,8 +98,8 @@ def unread_mask(view: FileView) -> Iterator[Finding]:
     masks = [use for use in masks if use.other in summed]
     if not masks:
         return
-    read = view.solution.once("names that are read", lambda _: _names_read(view))
-    for use in {use.site: use for use in masks if read.isdisjoint({use.axis, _ANY})}.values():
+    read = [_names_read(view, path) for path in view.solution.facts]
+    for use in {use.site: use for use in masks if all(names.isdisjoint({use.axis, _ANY}) for names in read)}.values():
         text = f'nothing reads "{use.axis}", the mask of the padding rows, so sums over the batch include them'
         site = summed[use.other]
         yield Finding(view.span(use.site), text, (), (Related(view.path_of(site), view.span(site), _INCLUDED),))
@@ -115,14 +115,13 @@ def _sums_of_filled(solution: Solution) -> dict[Site | None, Site]:
     return {use.other: use.site for use in sorted(summed, key=lambda use: use.site, reverse=True)}
 
 
-def _names_read(view: FileView) -> frozenset[str]:
-    """Returns the names by which the workspace reads entries, attributes and arguments."""
-    found: set[str] = set()
-    for path, facts in view.solution.facts.items():
-        for key in facts.blocks:
-            for node in nodes_of_block(view, path, key):
-                found.update(_read_by(node))
-    return frozenset(found)
+def _names_read(view: FileView, path: str) -> frozenset[str]:
+    """Returns the names by which a file reads entries, attributes and arguments."""
+    facts = view.solution.facts[path]
+    nodes = (node for key in facts.blocks for node in nodes_of_block(view, path, key))
+    return view.solution.once_of(
+        ("names read", path), facts, None, lambda: frozenset([name for node in nodes for name in _read_by(node)])
+    )
 
 
 def _read_by(node: Node) -> Iterator[str]:

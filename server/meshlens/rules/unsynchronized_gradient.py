@@ -145,12 +145,17 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
 
 def _moments(view: FileView) -> Iterator[Finding]:
     """Yields gradients that are reduced only after an optimizer, or a link of one, has kept moments of them."""
-    uses = [use for records in view.solution.by_file.values() for use in records.gradient_uses]
-    met = {use.site for use in uses if use.kind == MOMENTS_MET}
+    met = view.solution.once_of_records("moments that are reduced", _moments_met)
     for use in (one for one in certain_uses(view, {MOMENTS_APART}) if one.site not in met):
         text = f'the gradients are reduced over "{use.axis}" only after this, so each device keeps moments of its own'
         places = (Related(view.path_of(use.other), view.span(use.other), "reduced here"),) if use.other else ()
         yield Finding(view.span(use.site), text, (), places, Severity.HINT)
+
+
+def _moments_met(solution: Solution) -> frozenset[Site]:
+    """Returns the gradients of which an optimizer's moments are reduced too."""
+    uses = (use for records in solution.by_file.values() for use in records.gradient_uses)
+    return frozenset([use.site for use in uses if use.kind == MOMENTS_MET])
 
 
 def _statistics(view: FileView) -> Iterator[Finding]:

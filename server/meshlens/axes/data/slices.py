@@ -198,10 +198,10 @@ def note_skipped(run: Run, test: Value, chosen: Sequence[Arg], site: Site, ctx: 
     over = variation_of(test)
     maps = [place for place, step in enumerate(ctx.route) if step.how == "map"]
     calls = [step.site for step in ctx.route[maps[-1] + 1 :] if step.how == "call"] if maps else []
-    for arg in chosen:
-        for _, axis, reduction in of_kinds(labels_of(arg.value), "reduced-at"):
-            if "of-gradient" in labels_of(arg.value) and not is_same(over.over(axis).truth):
-                place = next(iter(calls), site)
+    place = calls[0] if calls else site
+    for labels in (labels_of(arg.value) for arg in chosen):
+        for _, axis, reduction in of_kinds(labels, "reduced-at") if "of-gradient" in labels else ():
+            if not is_same(over.over(axis).truth):
                 run.records.gradient_uses.append(GradientUse(VERDICT_APART, place, reduction, ctx, axis))
 
 

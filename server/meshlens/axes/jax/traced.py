@@ -154,9 +154,17 @@ def of_operation(result: Value, values: tuple[Value, ...], ctx: Context) -> Valu
 
 
 def of_function(result: Data, name: str, ctx: Context) -> Data:
-    """Returns the result of a function of `jax.numpy`, which is a tracer in jitted code, whatever its arguments are."""
-    is_jitted = not ctx.host and any(step.how == "jit" for step in ctx.route)
-    return replace(result, labels=result.labels | {TRACED}, array=True) if is_jitted and name in STAGED else result
+    """Returns the result of a function of `jax.numpy`, which is a tracer in compiled code, whatever it is given."""
+    is_staged = name in STAGED and _is_compiled(ctx)
+    return replace(result, labels=result.labels | {TRACED}, array=True) if is_staged else result
+
+
+def _is_compiled(ctx: Context) -> bool:
+    """Returns whether JAX certainly compiles the code that runs here; outside `jit`, `shard_map` computes at once."""
+    if ctx.host:
+        return False
+    is_mapped = any(one.kind == "pmap" or one.compiled for one in ctx.env.maps)
+    return is_mapped or any(step.how == "jit" for step in ctx.route)
 
 
 def of_reduction(result: Value, operand: Value, names: Sequence[str], ctx: Context) -> Value:
@@ -168,9 +176,7 @@ def of_reduction(result: Value, operand: Value, names: Sequence[str], ctx: Conte
         names: the axes.
         ctx: the context.
     """
-    is_compiled = any(one.kind == "pmap" or one.compiled for one in ctx.env.maps)
-    is_compiled = is_compiled or any(step.how == "jit" for step in ctx.route)
-    if ctx.host or not is_compiled or type(result) is not Data or TRACED in result.labels:
+    if not _is_compiled(ctx) or type(result) is not Data or TRACED in result.labels:
         return result
     over = variation_of(operand)
     is_of_device = any(is_different(along.truth) or along.typed == VARYING for along in map(over.over, names))

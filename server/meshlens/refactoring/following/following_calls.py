@@ -24,6 +24,7 @@ from meshlens.facts.nodes import (
     last_name,
     root_name,
 )
+from meshlens.jaxapi.operations import OPERATIONS
 from meshlens.project.trees import Node
 from meshlens.refactoring.following.axes_known import note_axes
 from meshlens.refactoring.following.features import takes_features_apart
@@ -98,18 +99,8 @@ _PLAIN = ("axis", "keepdims", "dtype")
 _OF_ARRAYS = frozenset("array asarray astype float32 squeeze".split())
 """The functions that leave the rows unchanged and take only arrays, not trees of arrays."""
 _ARITHMETIC = ("jax.numpy.", "jax.lax.", "numpy.", "operator.")
-_OPERATORS = {
-    "add": "+",
-    "subtract": "-",
-    "sub": "-",
-    "multiply": "*",
-    "mul": "*",
-    "divide": "/",
-    "true_divide": "/",
-    "truediv": "/",
-    "div": "/",
-}
-"""The operators that functions stand for, in NumPy, `jax.lax` and `operator`."""
+_SIGNS = {"added": "+", "subtracted": "-", "multiplied": "*", "divided": "/"}
+"""The operators that functions stand for, by what they do."""
 _ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map filter".split())
 """Python's built-in functions that take an array apart into its rows."""
 _PURE = frozenset({"apply", "apply_fn"})
@@ -241,9 +232,9 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
             return summed
         if kinds[1] == "same":
             follow.multiplies(values[0], kinds[0])
-    operator = (
-        _OPERATORS.get(name) if dotted.startswith(_ARITHMETIC) and len(values) == len(node.arguments) == 2 else None
-    )
+    is_of_two = dotted.startswith(_ARITHMETIC) and len(values) == len(node.arguments) == 2
+    done = OPERATIONS.get(f"jax.numpy.{name}", OPERATIONS.get(f"jax.lax.{name}")) if is_of_two else None
+    operator = _SIGNS.get(done or "")
     if operator is not None and not (LINEAR | GROUP_SUMS).isdisjoint(map(flat, kinds)):
         found = combined(operator, *kinds)
         if found != "mixed":

@@ -147,11 +147,12 @@ def is_looked_up(view: FileView, functions: Iterable[FunctionDef], name: str) ->
 
 def has_fields(view: FileView, target: Target, name: str) -> bool:
     """Returns whether the functions that get an argument read attributes of it that arrays do not have."""
-    return any(
-        isinstance(node, Attribute) and _is(node.object, own) and node.name not in _OF_ARRAYS
-        for root, own in _where(view, target.node, name)
-        for node in walk(root)
-    )
+    return any(_reads_field(node, own) for root, own in _where(view, target.node, name) for node in walk(root))
+
+
+def _reads_field(node: Node, name: str) -> bool:
+    """Returns whether an expression reads an attribute of a variable that arrays do not have."""
+    return isinstance(node, Attribute) and _is(node.object, name) and node.name not in _OF_ARRAYS
 
 
 def _looks_up_in_state(node: Subscript, name: str) -> bool:
@@ -256,7 +257,7 @@ def _speaks_of_the_model(view: FileView, node: Node, name: str) -> bool:
     if isinstance(node, Subscript):
         return _is(node.object, name) and isinstance(node.key, Constant) and isinstance(node.key.value, str)
     if isinstance(node, Attribute):
-        return _is(node.object, name) and node.name not in _OF_ARRAYS
+        return _reads_field(node, name)
     if isinstance(node, For):
         return _is(node.iterable, name)
     if isinstance(node, Assign):

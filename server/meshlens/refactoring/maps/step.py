@@ -238,11 +238,12 @@ def _must_fill_groups(
     Raises:
         Obstacle: they cannot.
     """
+    if devices is None:
+        return
     sizes = [shape[0] for axis, shape in zip(axes, shapes, strict=False) if axis == 0 and shape]
-    for rows in sizes if devices else ():
+    for rows in sizes:
         for groups in found.seen.groups.values():
-            if devices and rows and groups and rows % devices == 0 and rows // devices % groups:
-                own = rows // devices
+            if rows and groups and rows % devices == 0 and (own := rows // devices) % groups:
                 raise Obstacle("groups", f"each device gets {own} rows, which cannot be split into {groups} groups")
 
 
