@@ -396,8 +396,8 @@ def test_an_object_whose_method_a_vmap_maps_is_the_same_on_all_devices(tmp_path,
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
-def test_an_argument_of_which_nothing_is_mapped_may_hold_rows(tmp_path):
-    text = MAPPED_METHOD.replace("WEIGHTS", "curve + t").replace("CURVE", "jnp.asarray([1.0] * 4)")
+def test_an_argument_of_unknown_shape_of_which_nothing_is_mapped_may_hold_rows(tmp_path):
+    text = MAPPED_METHOD.replace("WEIGHTS", "curve + t").replace("CURVE", 'jnp.load("curve.npy")')
     assert refusal(tmp_path, text) == "which-batch"
 
 

@@ -63,6 +63,7 @@ from meshlens.axes.worth.effort import (
     tells,
     tells_leaves_apart,
 )
+from meshlens.axes.worth.passed import note_passed
 from meshlens.axes.worth.spending import walked
 from meshlens.facts.nodes import Break, Continue, Return, Try, While
 from meshlens.facts.walking import nodes
@@ -163,6 +164,8 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
     args, ctx, how = call.args, call.ctx, call.how
     if run.scope is not None:
         return _enter_in_scope(run, run.scope, function, call)
+    if run.world.asked == function.site:
+        note_passed(run, function, call)
     begun_altered, overlaid = len(run.altered), run.overlaid
     is_plain = how != "start" and not call.decorator and is_dull(run, function, args, ctx)
     if is_plain and not is_followed(run, function, args, ctx):

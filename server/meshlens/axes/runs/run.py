@@ -56,11 +56,13 @@ class World(Protocol):
         watched: the shapes of blocks with a watched statement.
         program: the file that is now running as the program.
         by_default: whether options of command lines and environment variables have their defaults, not unknown values.
+        asked: the function whose calls are recorded; None for an ordinary analysis.
     """
 
     watched: Mapping[tuple[str, str], Shape]
     program: str | None
     by_default: bool
+    asked: Site | None
 
     @property
     def ledgers(self) -> Ledgers:

@@ -84,8 +84,14 @@ class Interest:
         self._sorted: dict[str, list[str]] = {}
 
     @staticmethod
-    def of(facts: Facts, before: Interest | None = None) -> Interest:
-        """Returns the interesting blocks of a workspace, reusing the results for unchanged files."""
+    def of(facts: Facts, before: Interest | None = None, asked: frozenset[str] = frozenset()) -> Interest:
+        """Returns the interesting blocks of a workspace, reusing the results for unchanged files.
+
+        Args:
+            facts: the facts of the workspace.
+            before: an earlier state.
+            asked: names that are as interesting as those of axes.
+        """
         mentioned: dict[str, Mentions] = {}
         users: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         dated: set[str] = set()
@@ -98,7 +104,8 @@ class Interest:
                     dated.update(owns)
                 for name in names:
                     users[name].append(owns)
-        closures = [_closure(words, users) for words in (binding_words(), binding_words() | using_words())]
+        binding = binding_words() | asked
+        closures = [_closure(words, users) for words in (binding, binding | using_words())]
         return Interest(facts, mentioned, closures, frozenset(dated))
 
     def after(

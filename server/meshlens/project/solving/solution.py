@@ -8,12 +8,14 @@ from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
 from meshlens.axes.domain.labels import forget_sets
+from meshlens.axes.domain.values import Site
 from meshlens.axes.interpreter import new_run
-from meshlens.axes.runs.records import Records
+from meshlens.axes.runs.records import ApiCall, Records
 from meshlens.axes.runs.roots import RootResult
 from meshlens.axes.runs.run import ModuleState
 from meshlens.axes.runs.spots import Moment
 from meshlens.axes.worth.interest import Interest
+from meshlens.axes.worth.passed import PASSED
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts
 from meshlens.project.failures import Failure
@@ -47,10 +49,14 @@ class Focus:
     Attributes:
         files: files in which everything is run.
         roots: the roots that are run in the other files.
+        function: a function whose calls are recorded, see `passed.py`; None for an ordinary analysis.
+        names: names that make the code that mentions them worth running, as the names of axes do.
     """
 
     files: frozenset[str]
     roots: frozenset[RootKey]
+    function: Site | None = None
+    names: frozenset[str] = frozenset()
 
     def runs(self, key: RootKey) -> bool:
         """Returns whether a root is run."""
@@ -208,7 +214,8 @@ def solve(
     for path, file in facts.items():
         if file.failure:
             solution.failures[(path, READING)] = Failure(path, "reading it", file.failure)
-    interest = solution.interest = Interest.of(facts, before.interest if before is not None else None)
+    asked = focus.names if focus is not None else frozenset()
+    interest = solution.interest = Interest.of(facts, before.interest if before is not None else None, asked)
     kept = _kept(solution, interest, before) if before is not None else {}
     watched = watched_in(facts, edited) if before is not None else {}
     if before is not None:
@@ -246,6 +253,20 @@ def solve(
     solution.sorted = sorted_records(solution.results)
     solution.readers = Readers(solution.results)
     return solution
+
+
+def calls_to(solution: Solution, function: Site, name: str) -> tuple[ApiCall, ...]:
+    """Returns the calls of a function that its file leads to, each with what it passes; see `passed.py`.
+
+    Args:
+        solution: the workspace.
+        function: the site of the function's name.
+        name: its name.
+    """
+    focus = Focus(frozenset({function.path}), frozenset(), function, frozenset({name}))
+    found = solve(solution.facts, solution.index, solution.assumed._replace(focus=focus), None)
+    records = found.by_file.get(function.path)
+    return tuple(call for call in records.calls if call.dotted == PASSED) if records is not None else ()
 
 
 def _watch(solution: Solution, kept: Mapping[RootKey, RootResult], watched: Sequence[BlockKey]) -> None:

@@ -60,6 +60,8 @@ class SolvingWorld:
         self.watched = watched or {}
         self.program: str | None = None
         self.by_default = solution.assumed.by_default
+        focus = solution.assumed.focus
+        self.asked = focus.function if focus is not None else None
         self._running: dict[str, None] = {}
         self._depth = 0
         self._sites: dict[tuple[str, str], Sites | None] = {}

@@ -143,10 +143,12 @@ class Passed(NamedTuple):
     Attributes:
         shapes: their shapes.
         classes: the project's classes that they are instances of.
+        entries: the minimum number of axes of the arrays in them, by the key of a dictionary.
     """
 
     shapes: Mapping[str, Shape]
     classes: Mapping[str, Owner]
+    entries: Mapping[str, int]
 
 
 def reductions(
@@ -186,7 +188,7 @@ def reductions(
             try:
                 folds = frozenset(keys) - {*alike}
                 modes = _Modes(tuple(parameters), folds, frozenset(alike if is_kept else ()), joins_norms, by_helpers)
-                found = _reductions(view, target, shared, modes, passed or Passed({}, {}))
+                found = _reductions(view, target, shared, modes, passed or Passed({}, {}, {}))
             except Obstacle as obstacle:
                 first = first or obstacle
                 continue
@@ -294,6 +296,7 @@ def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes,
     follow.env |= {name: "alike" for name in target.filled if BATCH.fullmatch(name) is not None}
     follow.shapes = shapes_inside(target.body, passed.shapes, nothing_known)
     follow.env |= {name: "own" if name in keys.folds else "key" for name in keys.parameters}
+    follow.seen = AxesSeen(entries=passed.entries)
     follow.folds, follow.kept, follow.joins_norms = keys.folds, keys.kept, keys.joins_norms
     follow.reduced_later = _reduced(target)
     _place(follow, target)

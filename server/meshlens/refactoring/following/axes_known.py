@@ -44,11 +44,13 @@ class AxesSeen:
         networks: the axes of the results of networks.
         along_last: the axes of arrays that are processed along their last axis.
         groups: the numbers of groups into which rows are reshaped; None for unknown ones.
+        entries: the axes of the arrays that calls pass to the step under each key of a dictionary.
     """
 
     networks: AxesByPlace = field(default_factory=dict)
     along_last: AxesByPlace = field(default_factory=dict)
     groups: dict[tuple[Path, int], int | None] = field(default_factory=dict)
+    entries: Mapping[str, int] = field(default_factory=dict)
 
 
 def note_axes(known: AxesByPlace, place: tuple[Path, int], least: Least) -> None:
@@ -76,8 +78,10 @@ _DEPTH = 12
 _AS_THEY_ARE = frozenset(
     "astype asarray array stop_gradient checkpoint_name with_sharding_constraint softmax log_softmax where tril triu "
     "pad roll flip sort argsort cumsum cumprod repeat swapaxes moveaxis take_along_axis split array_split clip copy "
-    "zeros_like ones_like full_like".split()
+    "zeros_like ones_like full_like dot_product_attention top_k".split()
 )
+_SPLITS = frozenset({"split", "array_split", "top_k"})
+"""The functions that return arrays with as many axes as their argument."""
 _ONE_MORE = frozenset("expand_dims one_hot".split())
 _SAME_AXES = (
     "Dense Linear Conv Conv1D Conv2D Conv3D ConvTranspose LayerNorm RMSNorm GroupNorm BatchNorm InstanceNorm Dropout "
@@ -136,9 +140,7 @@ def least_axes(node: Node, axes: Axes, depth: int = _DEPTH) -> int:
         return of(node.operand)
     if isinstance(node, BinaryOperation):
         left, right = of(node.left), of(node.right)
-        if node.operator == "@":
-            return max(left, right) if min(left, right) > 1 else max(left - 1, 0)
-        return max(left, right)
+        return _of_product(left, right) if node.operator == "@" else max(left, right)
     if isinstance(node, Subscript) and isinstance(node.key, Constant) and isinstance(node.key.value, str):
         return axes.entry(node.key.value)
     if isinstance(node, Subscript):
@@ -186,6 +188,12 @@ def _of_call(node: Call, dotted: Callable[[Node], str], of: Callable[[Node], int
         return _of_einsum(text, [of(value) for value in positional[1:]])
     if name in ("concatenate", "stack") and given and isinstance(given[0], (ListDisplay, TupleDisplay)):
         return max((of(item) for item in given[0].items), default=0) + (name == "stack")
+    if name in ("dot", "matmul") and len(given) == 2:
+        return _of_product(of(given[0]), of(given[1]))
+    if name == "reduce_window":
+        return max(of(given[0]), _of_window(given)) if given else 0
+    if name == "conv_general_dilated":
+        return max(of(given[0]), _of_convolution(named, given)) if given else 0
     if name in _REDUCED:
         return _of_reduced(of(given[0]) if given else 0, named, given)
     if name in _ONE_MORE:
@@ -193,6 +201,23 @@ def _of_call(node: Call, dotted: Callable[[Node], str], of: Callable[[Node], int
     if name in _AS_THEY_ARE or is_elementwise(name):
         return max((of(value) for value in given), default=0)
     return 0
+
+
+def _of_product(left: int, right: int) -> int:
+    return max(left, right) if min(left, right) > 1 else max(left - 1, 0)
+
+
+def _of_window(given: list[Node]) -> int:
+    """Returns the number of axes of an array, from the window that `reduce_window` slides over it."""
+    window = given[3] if len(given) > 3 else None
+    return len(window.items) if isinstance(window, TupleDisplay) else 0
+
+
+def _of_convolution(named: Mapping[str | None, Expression], given: list[Node]) -> int:
+    """Returns the number of axes of an array, from a layout such as `("NHWC", "HWIO", "NHWC")`."""
+    layout = named.get("dimension_numbers", given[6] if len(given) > 6 else None)
+    first = layout.items[0] if isinstance(layout, TupleDisplay) and layout.items else None
+    return len(first.value) if isinstance(first, Constant) and isinstance(first.value, str) else 0
 
 
 def _of_einsum(text: str, operands: list[int]) -> int:
@@ -244,8 +269,9 @@ def _of_reduced(whole: int, named: Mapping[str | None, Expression], given: list[
     if (kept := named.get("keepdims")) is not None:
         return whole if isinstance(kept, Constant) and kept.value is True else 0
     axis = named.get("axis", given[1] if len(given) > 1 else None)
-    is_one = isinstance(axis, UnaryOperation) or (isinstance(axis, Constant) and type(axis.value) is int)
-    return max(whole - 1, 0) if is_one else 0
+    several = axis.items if isinstance(axis, TupleDisplay) else (axis,) if axis is not None else ()
+    is_known = bool(several) and all(_number(one, None) is not None for one in several)
+    return max(whole - len(several), 0) if is_known else 0
 
 
 def axes_assigned(node: Assign, axes: Axes) -> dict[str, int]:
@@ -256,7 +282,7 @@ def axes_assigned(node: Assign, axes: Axes) -> dict[str, int]:
             found[target.name] = least_axes(node.value, axes)
         elif isinstance(target, TupleDisplay):
             values = node.value.items if isinstance(node.value, TupleDisplay) else ()
-            is_split = isinstance(node.value, Call) and last_name(node.value.callee) in ("split", "array_split")
+            is_split = isinstance(node.value, Call) and last_name(node.value.callee) in _SPLITS
             if isinstance(node.value, Comprehension) and not isinstance(node.value.element, Pair):
                 each = least_axes(node.value.element, axes)
                 found |= {item.name: each for item in target.items if isinstance(item, Name)}

@@ -271,7 +271,7 @@ class Follow:
             self._axes_of_name,
             self.dotted,
             lambda call: self.results.get(call.site, 0),
-            lambda key: axes_of_entries(self.view).get(key, 0),
+            lambda key: max(axes_of_entries(self.view).get(key, 0), self.seen.entries.get(key, 0)),
         )
 
     def _axes_of_name(self, name: str) -> int:
@@ -438,7 +438,7 @@ class Follow:
         inner.unread, inner.changed, inner.joins_norms = self.unread, self.changed, self.joins_norms
         inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
         inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
-        inner.looped = dict(self.looped)
+        inner.looped, inner.results = dict(self.looped), self.results
         inner.classes, inner.top, inner.loosened = dict(self.classes), self.top, self.loosened
         inner.seen = self.seen
         return inner

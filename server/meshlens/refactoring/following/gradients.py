@@ -123,6 +123,7 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
         is_array = is_plain and _is_array(follow, node.arguments[places[0]].value, taken[0])
         found = tuple(kind if flat(one) in SAME else _along_rows(follow, node, kind, one, is_array) for one in taken)
         gradient = found if len(found) > 1 else found[0]
+        follow.results[node.site] = follow.least_axes(node.arguments[places[0]].value) if is_plain else 0
     if TAKES[home.dotted(maker.callee)]:
         return (value, gradient)
     return (gradient, aux) if with_aux else gradient

@@ -412,6 +412,18 @@ def _einsum(given: Given) -> str:
     return "rows" if after.startswith(first) else "mixed" if first[-1] in after or len(first) > 1 else "total"
 
 
+def _top_k(given: Given) -> str:
+    is_of_last = len(given.values) == 2 and "axis" not in given.keywords and given.least > 1
+    return applied(given.kinds) if is_of_last else "mixed"
+
+
+def _attention(given: Given) -> str:
+    """Returns the kind of attention over arrays with a batch axis; without one, their first axis is the sequence."""
+    kinds = [flat(kind) for kind in given.kinds]
+    is_batched = kinds[:3] == ["rows"] * 3 and any(given.axes(value) > 3 for value in given.values[:3])
+    return "rows" if is_batched and set(kinds[3:]) <= {"same"} else "mixed"
+
+
 def _segment_sum(given: Given) -> str:
     """Returns the kind of segment sums, whose number must be given because it would otherwise depend on the rows."""
     kinds = [flat(kind) for kind in given.kinds]
@@ -459,6 +471,8 @@ _SHAPING: dict[str, Callable[[Given], str]] = {
     "conv": _convolution,
     "conv_with_general_padding": _convolution,
     "conv_general_dilated": _convolution,
+    "dot_product_attention": _attention,
+    "top_k": _top_k,
     "einsum": _einsum,
     "zeros": _made,
     "ones": _made,

@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from meshlens.facts.nodes import Argument, Call, Constant, Expression, FunctionDef, ListDisplay, Name, TupleDisplay
+from meshlens.facts.nodes import (
+    NOTHING,
+    Argument,
+    Call,
+    Constant,
+    Expression,
+    FunctionDef,
+    ListDisplay,
+    Name,
+    TupleDisplay,
+)
 from meshlens.project.trees import Node, names_used
-from meshlens.refactoring.following.following import Follow, called, function_defined, function_of
+from meshlens.refactoring.following.following import Follow, called, function_defined, function_of, result_of
 from meshlens.refactoring.following.kinds import SAME, Keyed, Kind, applied, either, flat, is_mixture
 from meshlens.refactoring.reading.decorators import applied_by
 
@@ -31,7 +41,8 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Call) -> 
         callee: the callee.
         node: the call.
     """
-    runner = _RUNNERS.get(home.dotted(callee))
+    is_map = isinstance(callee, Name) and callee.name == "map" and not home.binds("map")
+    runner = _each_of if is_map else _RUNNERS.get(home.dotted(callee))
     if runner is not None:
         return runner(follow, node)
     if not isinstance(callee, Call):
@@ -136,7 +147,7 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node:
         or set(kinds) - {"rows", "same"}
     ):
         return "mixed"
-    if any(label in ("*", "**") for label, _, _ in node.arguments):
+    if any(label == "**" or (label == "*" and axes is not None) for label, _, _ in node.arguments):
         return "mixed"
     if any(kind == "rows" and axis is not None and not _is_zero(axis) for axis, kind in zip(along, kinds, strict=True)):
         return "mixed"
@@ -301,6 +312,19 @@ def _map(follow: Follow, node: Call) -> Kind:
     if function is None:
         return "mixed"
     return _mapped(follow, _free(follow, function), (), node._replace(arguments=node.arguments[1:2]))
+
+
+def _each_of(follow: Follow, node: Call) -> Kind | None:
+    """Returns the kinds of the results of Python's `map(function, values)`; None unless the values are listed."""
+    function, values = [value for _, _, value in node.arguments] if len(node.arguments) == 2 else (NOTHING, NOTHING)
+    home, callee = follow.meant(function)
+    known = function_of(home, callee)
+    if known is None or not isinstance(values, (TupleDisplay, ListDisplay)):
+        return None
+    given = [Argument(None, one.site, one) for one in values.items]
+    found = [result_of(follow, *known, [(None, follow.kind(one.value))], (one,)) for one in given]
+    follow.results[node.site] = tuple(one.axes for one in found)
+    return tuple(one.kind for one in found)
 
 
 def _tree_map(follow: Follow, node: Call) -> Kind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from meshlens.facts.nodes import (
     NOTHING,
@@ -46,6 +46,7 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
 from meshlens.refactoring.reading.made import BATCH
 from meshlens.refactoring.reading.parameters import must_go_by_position
+from meshlens.refactoring.reading.passed import hold_no_rows, hold_rows, passed_by_host, rows_of
 
 _SHARED = frozenset(
     "params parameters param state train_state opt_state optimizer_state model variables lr learning_rate rate config "
@@ -92,22 +93,27 @@ def in_axes_of(
     count = _count(target, uses)
     names = _said_names(target, said)
 
+    unclear: dict[int, Obstacle] = {}
+
     def axis_of(place: int, parameter: Parameter) -> int | None:
         if parameter.name in names:
             return 0
         try:
             return axis_of_parameter(view, target, parameter, place, uses, learned)
-        except Obstacle:
-            if not names:
-                raise
+        except Obstacle as obstacle:
+            unclear[place] = obstacle
             return None
 
     axes = tuple(
         None if parameter.name in static else axis_of(place, parameter)
         for place, parameter in enumerate(target.parameters[:count])
     )
+    if unclear and not names:
+        axes = _by_arrays_passed(view, target, axes, unclear)
     if all(axis is None for axis in axes):
         axes = _second_thought(view, target, uses, learned, axes)
+    if all(axis is None for axis in axes):
+        axes = _rows_updated(view, target, learned, axes)
     if all(axis is None for axis in axes):
         raise Obstacle("nothing-to-split", f'no argument of "{target.name}" is known to hold a batch')
     return axes
@@ -254,9 +260,11 @@ def axis_of_parameter(
         return None
     if any(_is_number(view, use, place) for use in uses):
         return None
+    mapped = _axis_in_vmap(view, target, name)
+    if is_carried and mapped == "split" and _splits_other_arguments(view, target, uses):
+        return 0
     if is_carried or _is_model(view, target, parameter):
         return None
-    mapped = _axis_in_vmap(view, target, name)
     if mapped is not None:
         return None if mapped == "shared" else 0
     if any(_is_given_setting(use, place) for use in uses):
@@ -376,7 +384,7 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
         if not isinstance(node, Call) or not isinstance(maker, Call) or dotted_name(view, maker.callee) not in VMAPS:
             continue
         for place, (label, _, value) in enumerate(node.arguments):
-            if label in ("*", "**") or root_name(value) != name:
+            if label == "**" or root_name(value) != name or (label == "*" and len(maker.arguments) > 1):
                 continue
             # A vmap maps every keyword over its first axis.
             axis = label is not None or _mapped_place(maker, place)
@@ -403,6 +411,14 @@ def _names_behind(view: FileView, target: Target, function: Node) -> set[str]:
     called_in_it = {last_name(node.callee) for node in walk(body) if isinstance(node, Call)} & found
     made = (node for root in roots for node in walk(root) if isinstance(node, Assign) and isinstance(node.value, Call))
     return found.union(*(names_used(node.value) for node in made if not called_in_it.isdisjoint(bound_by(node))))
+
+
+def _splits_other_arguments(view: FileView, target: Target, uses: tuple[Use, ...]) -> bool:
+    """Returns whether the `vmap`s of a function also split arguments that no call updates, such as the data."""
+    return any(
+        is_split_by_a_vmap(view, target, one.name) and not any(_is_carried(view, use, place) for use in uses)
+        for place, one in enumerate(target.parameters)
+    )
 
 
 def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:
@@ -468,6 +484,42 @@ def _has_as_many_rows(view: FileView, target: Target, place: int, uses: tuple[Us
     if not own or own[0] is None or own[0] == 1 or not batches:
         return False
     return all(one[0] == own[0] and own[0] not in one[1:] for one in batches) and own[0] not in own[1:]
+
+
+def _rows_updated(
+    view: FileView, target: Target, learned: frozenset[str], axes: tuple[int | None, ...]
+) -> tuple[int | None, ...]:
+    """Selects the arguments whose arrays all have one row for each entry, such as the particles of a simulation."""
+    calls = passed_by_host(view, target)
+    names = [parameter.name for parameter in target.parameters[: len(axes)] if parameter.name not in learned]
+    every = [{name: rows_of(call, (name,)) for name in names if len(call.get(name, ())) > 1} for call in calls]
+    held = {name for name in names if every and all((rows.get(name) or 0) > 1 for rows in every)}
+    is_one = all(len({rows[name] for name in held}) == 1 for rows in every)
+    return tuple(
+        0 if is_one and parameter.name in held else axis
+        for parameter, axis in zip(target.parameters, axes, strict=False)
+    )
+
+
+def _by_arrays_passed(
+    view: FileView, target: Target, axes: tuple[int | None, ...], unclear: Mapping[int, Obstacle]
+) -> tuple[int | None, ...]:
+    """Returns the axes of all arguments; the shapes passed by the calls show which of the unclear ones hold rows.
+
+    Raises:
+        Obstacle: they do not show it for one of the arguments.
+    """
+    passed = passed_by_host(view, target)
+    names = [parameter.name for parameter in target.parameters]
+    batches = {name for name, axis in zip(names, axes, strict=False) if axis == 0} or {names[one] for one in unclear}
+    found = list(axes)
+    for place, obstacle in unclear.items():
+        calls = [(call.get(names[place]), rows_of(call, batches)) for call in passed]
+        if calls and all(arrays and hold_rows(arrays, rows) for arrays, rows in calls):
+            found[place] = 0
+        elif not calls or not all(arrays is not None and hold_no_rows(arrays, rows) for arrays, rows in calls):
+            raise obstacle
+    return tuple(found)
 
 
 def _is_batch(name: str) -> bool:

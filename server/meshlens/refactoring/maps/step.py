@@ -47,6 +47,7 @@ from meshlens.refactoring.reading.methods import must_have_a_fixed_object
 from meshlens.refactoring.reading.modules import NOTHING, Care, care_for, joined, works_on_modules
 from meshlens.refactoring.reading.on_a_mesh import must_not_be_on_a_mesh, must_run_as_one_process
 from meshlens.refactoring.reading.parameters import AXIS_PARAMETER, new_parameter
+from meshlens.refactoring.reading.passed import axes_by_key, shapes_passed
 from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.axis_passing import passing_axis
 from meshlens.refactoring.writing.spelling import Spelling
@@ -213,11 +214,12 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
         parameter.name for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
     }
     _must_read_its_batch(target, axes)
-    shapes = shapes_given(view, (one.name for one in target.parameters), uses)
+    written = shapes_given(view, (one.name for one in target.parameters), uses)
+    shapes = shapes_passed(view, target) | {name: shape for name, shape in written.items() if shape is not None}
     if not wishes.in_axes:
         _must_have_as_many_rows(target, axes, shapes)
     same = frozenset({*shared, *target.filled, *_receiver(target)})
-    passed = Passed(shapes, classes_passed(view, target.parameters, uses))
+    passed = Passed(shapes, classes_passed(view, target.parameters, uses), axes_by_key(view, target))
     found = reductions(view, target, same, passed, joins_norms=bool(care.norms))
     rows = [shapes.get(one.name) for one in target.parameters]
     _must_fill_groups(found, axes, rows, prod(wishes.devices) if wishes.devices else view.device_count)

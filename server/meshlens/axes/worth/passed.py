@@ -1,0 +1,73 @@
+"""Records what calls pass to a function, if the analysis is asked about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Const,
+    Data,
+    Dict,
+    Function,
+    Instance,
+    Made,
+    Seq,
+    Union,
+    Value,
+)
+from meshlens.axes.runs.invocation import Invocation
+from meshlens.axes.runs.records import ApiCall
+from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import fields_of
+
+PASSED = "meshlens.passed"
+"""The name of the record of a call from the host to the function that the analysis is asked about.
+
+The record's arguments are labeled with the parameters. Each argument is replaced by a pair for every array that it
+holds: the key or field of the array, and an array of the same shape. An array of unknown shape stands for any values.
+"""
+_MOST_ARRAYS = 64
+"""Maximum number of arrays in an argument whose shapes are recorded."""
+_TRACED = frozenset({"jit", "grad", "run"})
+
+
+def note_passed(run: Run, function: Function, call: Invocation) -> None:
+    """Records the shapes of the arrays that a call from the host passes to a function."""
+    args, ctx = call.args, call.ctx
+    if (
+        ctx.env.maps
+        or not _TRACED.isdisjoint(step.how for step in ctx.route)
+        or any(arg.label in ("*", "**") for arg in args)
+    ):
+        return
+    names = [name for name, *_ in function.parameters]
+    labels = [arg.label or name for arg, name in zip(args, [*names, *[""] * len(args)], strict=False)]
+    given = tuple(
+        [
+            replace(arg, label=label, value=Seq("tuple", tuple(_shapes_in(run, arg.value))))
+            for arg, label in zip(args, labels, strict=True)
+        ]
+    )
+    run.records.calls.append(ApiCall(PASSED, call.site, function.site, given, UNKNOWN, ctx))
+
+
+def _shapes_in(run: Run, value: Value) -> list[Value]:
+    found: dict[Value, None] = {}
+    waiting: list[tuple[object, Value]] = [("", value)]
+    for _ in range(_MOST_ARRAYS):
+        if not waiting:
+            return list(found)
+        key, one = waiting.pop()
+        if isinstance(one, Seq) and (one.items or not one.open):
+            waiting += [(key, item) for item in one.items]
+        elif isinstance(one, Dict) and (one.items or not one.open):
+            waiting += one.items
+        elif isinstance(one, Union):
+            waiting += [(key, option) for option in one.options]
+        elif isinstance(one, Instance) and (fields := fields_of(run, one)):
+            waiting += fields.items()
+        elif not isinstance(one, (Made, Function, Instance)):
+            found[Seq("tuple", (Const(key if isinstance(key, str) else ""), Data(shape=shape_of(one))))] = None
+    return [*found, Seq("tuple", (Const(""), Data()))]

@@ -1,0 +1,104 @@
+"""The arrays that calls from the host pass to a function, as the interpreter knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TypeAlias
+
+from meshlens.axes.domain.values import Const, Data, Seq, Site
+from meshlens.project.solving.solution import Solution, calls_to
+from meshlens.project.view import FileView
+from meshlens.refactoring.reading.functions import Target
+
+Sizes: TypeAlias = "tuple[int | None, ...] | None"
+Arrays: TypeAlias = "tuple[Sizes, ...]"
+"""The distinct shapes of the arrays in an argument; None stands for unknown values."""
+
+
+def passed_by_host(view: FileView, target: Target) -> tuple[Mapping[str, Arrays], ...]:
+    """Returns the arrays in each argument, by parameter, for every call of a function from the host in its file.
+
+    Calls about whose arguments nothing is known are left out.
+    """
+    found: dict[Site, dict[str, list[Sizes]]] = {}
+    for (call, label, _), shapes in _arrays_passed(view, target).items():
+        found.setdefault(call, {}).setdefault(label, []).extend(shapes)
+    calls = ({name: tuple(dict.fromkeys(shapes)) for name, shapes in call.items()} for call in found.values())
+    return tuple(call for call in calls if any(arrays != (None,) for arrays in call.values()))
+
+
+def axes_by_key(view: FileView, target: Target) -> dict[str, int]:
+    """Returns the minimum number of axes of the arrays that the calls pass under each key of a dictionary."""
+    found: dict[str, int] = {}
+    for (_, _, key), shapes in _arrays_passed(view, target).items():
+        least = min((len(shape) if shape is not None else 0 for shape in shapes), default=0)
+        found[key] = min(least, found.get(key, least))
+    return found
+
+
+def _arrays_passed(view: FileView, target: Target) -> Mapping[tuple[Site, str, str], Arrays]:
+    """Returns the shapes of the arrays that calls pass, by call, parameter and key.
+
+    A call that the interpreter reaches several times may pass unknown arrays at first; these are left out.
+    """
+    key = f"assists: arrays passed to {target.site}"
+    found: Mapping[tuple[Site, str, str], Arrays] = view.solution.once(key, lambda one: _read(one, target))
+    return found
+
+
+def _read(solution: Solution, target: Target) -> dict[tuple[Site, str, str], Arrays]:
+    visits: dict[tuple[Site, str], list[list[tuple[str, Sizes]]]] = {}
+    for call in calls_to(solution, target.site, target.name):
+        for arg in call.args:
+            pairs = list(_pairs(arg.value))
+            known = [pair for pair in pairs if pair != ("", None)]
+            visits.setdefault((call.call, arg.label or ""), []).append(known or pairs)
+    found: dict[tuple[Site, str, str], dict[Sizes, None]] = {}
+    for (call_site, label), every in visits.items():
+        told = [pairs for pairs in every if any(shape is not None for _, shape in pairs) or not pairs]
+        for key, shape in (pair for pairs in told or every for pair in pairs or [("", ())]):
+            found.setdefault((call_site, label, key), {})[shape] = None
+    return {place: _known(tuple(shapes)) for place, shapes in found.items()}
+
+
+def _known(shapes: Arrays) -> Arrays:
+    """Returns the shapes without those that say less than another one with as many axes."""
+    axes = {len(shape) for shape in shapes if shape is not None and None not in shape}
+    kept = tuple(shape for shape in shapes if shape is not None and (None not in shape or len(shape) not in axes))
+    return kept or shapes
+
+
+def shapes_passed(view: FileView, target: Target) -> dict[str, Sizes]:
+    """Returns the shapes of the parameters that always receive one array of the same shape."""
+    calls = passed_by_host(view, target)
+    names = set(calls[0]).intersection(*calls) if calls else set()
+    arrays = {name: {call[name] for call in calls} for name in names}
+    return {name: shapes[0] for name, found in arrays.items() if len(found) == 1 and len(shapes := found.pop()) == 1}
+
+
+def rows_of(call: Mapping[str, Arrays], batches: Collection[str]) -> int | None:
+    """Returns the number of rows that a call passes in the given arguments; None if it is unclear."""
+    arrays = [one for name in batches for one in call.get(name, ())]
+    rows = {one[0] for one in arrays if one}
+    is_clear = len(rows) == 1 and all(one and one[0] not in one[1:] for one in arrays)
+    return rows.pop() if is_clear else None
+
+
+def hold_rows(arrays: Arrays, rows: int | None) -> bool:
+    """Returns whether the first axis of every array, and no other axis, has the given number of rows."""
+    return rows is not None and rows > 1 and all(one and one[0] == rows and rows not in one[1:] for one in arrays)
+
+
+def hold_no_rows(arrays: Arrays, rows: int | None) -> bool:
+    """Returns whether no array has an axis that may consist of the given number of rows, or of groups of them."""
+    sizes = [size for one in arrays if one is not None for size in one]
+    is_apart = rows is not None and rows > 1 and all(size is not None and size % rows for size in sizes)
+    return None not in arrays and (not sizes or is_apart)
+
+
+def _pairs(value: object) -> Iterator[tuple[str, Sizes]]:
+    """Yields the arrays in a recorded argument, each as its key and its shape."""
+    for pair in value.items if isinstance(value, Seq) else ():
+        match pair:
+            case Seq(items=(Const(value=str(key)), Data(shape=shape))):
+                yield key, shape
