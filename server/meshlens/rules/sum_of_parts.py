@@ -113,6 +113,10 @@ _MESSAGES = {
         'each device takes the softmax of its own part along "{axis}", so its weights add up to 1; '
         "normalize by a sum over all devices instead"
     ),
+    "softened-by-mean-summed": (
+        'the weights are divided by the mean of the devices\' sums along "{axis}", so they add up to the number of '
+        "devices; divide by the sum (lax.psum)"
+    ),
     "logarithms-reduced": (
         'each device takes the logarithm of a sum over its own part along "{axis}" only; '
         "sum over all devices first (lax.psum)"

@@ -48,6 +48,10 @@ one, and of a softmax along such a dimension."""
 _BELOW_SHARED, _EXP_OF_PART, _PART_OF_SUM, _LOGARITHM = "below-shared", "exp-of-part", "part-of-sum", "log-of-part"
 """The kinds of labels of rows or columns minus a value reduced over the devices that have the others, of their
 exponentials, of the sum of these, and of what is computed from the logarithm of such a sum."""
+_MAXIMUM_WITHIN, SHARED_MAXIMUM = "max-within", "shared-max"
+"""The kinds of labels of a maximum along a dimension, and of the maximum over the devices of such maxima."""
+_MEAN_OF_SUMS, _SOFTENED_BY_MEAN = "mean-of-sums", "softened-by-mean"
+"""The kinds of labels of the mean over the devices of the sums of their exponentials, and of what is divided by it."""
 _ADDED_TO_COPY, _WITH_SHARED = "added-to-copy", "with-shared"
 LOGARITHMS_REDUCED = "logarithms-reduced"
 """The kind of the record of a sum or mean over the devices of logarithms of sums over their parts."""
@@ -61,6 +65,7 @@ _SUMMED = {
     _CENTRED: "centred-summed",
     _NORMALIZED: "normalized-summed",
     _SOFTENED: "softened-summed",
+    _SOFTENED_BY_MEAN: "softened-by-mean-summed",
 }
 """The kind of record for a sum over the devices, by the label of the summed value."""
 
@@ -69,6 +74,7 @@ _ARRANGED = frozenset(
         *(_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED),
         *(CENTRED_BY_ALL, _SQUARED, _SPREAD, _OWN_SQUARED, OWN_VARIANCE, AVERAGED_VARIANCE, _WITH_SHARED),
         *(LESS_INDEX, _MOMENT, _NORMALIZED, _SOFTENED, _BELOW_SHARED, _EXP_OF_PART, _PART_OF_SUM, _LOGARITHM),
+        *(_MAXIMUM_WITHIN, SHARED_MAXIMUM, _MEAN_OF_SUMS, _SOFTENED_BY_MEAN),
     }
 )
 _BOUNDED = frozenset({SUM_HERE})
@@ -76,11 +82,11 @@ _BOUNDED = frozenset({SUM_HERE})
 _VARIANCES = frozenset({_SPREAD, OWN_VARIANCE, AVERAGED_VARIANCE, _MOMENT})
 _ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
 # A mask that zeroes the entries of other devices does not help if the index counts along another axis.
-_MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED, _NORMALIZED, _SOFTENED})
+_MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED, _NORMALIZED, _SOFTENED, _SOFTENED_BY_MEAN})
 _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("astype expand_dims squeeze reshape ravel stop_gradient".split(), _ARRANGED),
     **dict.fromkeys("swapaxes transpose moveaxis".split(), _ARRANGED),
-    **dict.fromkeys(("sum", "segment_sum"), _ADDED_UP | {_LOGARITHM, _SOFTENED}),
+    **dict.fromkeys(("sum", "segment_sum"), _ADDED_UP | {_LOGARITHM, _SOFTENED, _SOFTENED_BY_MEAN}),
     **dict.fromkeys("mean average take_along_axis negative -".split(), frozenset({_LOGARITHM})),
     "take": frozenset({_MAXIMUM, _LOGARITHM}),
     **dict.fromkeys("dot matmul einsum dot_general tensordot".split(), _MULTIPLIED),
@@ -138,6 +144,7 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     own = labels_of(args[0].value) if args else NONE
     if short in _MAXIMA:
         labels.update((_MAXIMUM, axis) for axis, along in found.over.axes if _is_of_part(along.truth))
+        labels.add((_MAXIMUM_WITHIN,))
     elif short == "exp" and args:
         labels.update((_EXPONENTIAL, axis, site) for _, axis in of_kinds(own, _BELOW))
         labels.update((_EXP_OF_PART, axis) for _, axis in of_kinds(own, _BELOW_SHARED))
@@ -201,7 +208,9 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     distances = {*[(_CENTRED, axis, site) for axis in own], *[(CENTRED_BY_ALL, axis) for axis in by_all]}
     parts = {axis for axis, along in above.axes if along.truth in _OF_PARTS} | dict(_split_dimensions(left)).keys()
     met = {label[1] for label in of_kinds(labels[1], "reduced-at") if is_same(mean.over(label[1]).truth)}
-    shared = {(_BELOW_SHARED, axis) for axis in parts & met}
+    # The maximum over the devices of maxima along a dimension shows that each has a part of this dimension.
+    highest = {axis for _, axis in of_kinds(labels[1], SHARED_MAXIMUM) if not is_same(above.over(axis).truth)}
+    shared = {(_BELOW_SHARED, axis) for axis in (parts | highest) & met}
     return frozenset({*below, *distances, *shared, *kept(operator, labels)})
 
 
@@ -231,9 +240,11 @@ def _normalized(array: Value, scale: Value) -> frozenset[Any]:
 
 
 def _softened(array: Value, total: Value, site: Site) -> frozenset[Any]:
-    """Returns the label of a hand-written softmax that sums the exponentials over the device's part only."""
+    """Returns the label of a hand-written softmax whose divisor is not the sum of the exponentials of all devices."""
     axes = {axis for _, axis in of_kinds(labels_of(array), _EXP_OF_PART)}
-    return frozenset([(_SOFTENED, axis, site) for _, axis in of_kinds(labels_of(total), _PART_OF_SUM) if axis in axes])
+    found = {(_SOFTENED, axis, site) for _, axis in of_kinds(labels_of(total), _PART_OF_SUM)}
+    found |= {(_SOFTENED_BY_MEAN, axis, mean) for _, axis, mean in of_kinds(labels_of(total), _MEAN_OF_SUMS)}
+    return frozenset([label for label in found if label[1] in axes])
 
 
 def _weighed(weights: Value, other: Value) -> frozenset[Any]:
@@ -340,10 +351,16 @@ def note_centred(run: Run, rows: Value, mean: Value, ctx: Context) -> None:
         run.records.gradient_uses.append(GradientUse("reduced-over-fewer", min(places), None, ctx, lacking[0]))
 
 
-def averaged(labels: frozenset[Any], names: Collection[str]) -> frozenset[Any]:
-    """Returns the labels of the average of the devices' variances, each taken around the device's own mean."""
-    own = of_kinds(labels, OWN_VARIANCE)
-    return frozenset([(AVERAGED_VARIANCE, axis, place) for _, axis, place in own if axis in names])
+def averaged(labels: frozenset[Any], names: Collection[str], site: Site) -> frozenset[Any]:
+    """Returns the labels of the average of the devices' variances, or of the devices' sums of exponentials."""
+    own = {(AVERAGED_VARIANCE, axis, place) for _, axis, place in of_kinds(labels, OWN_VARIANCE)}
+    sums = {(_MEAN_OF_SUMS, axis, site) for _, axis in of_kinds(labels, _PART_OF_SUM)}
+    return frozenset([label for label in own | sums if label[1] in names])
+
+
+def highest(labels: frozenset[Any], names: Collection[str]) -> frozenset[Any]:
+    """Returns the labels of the maximum over the devices of the maxima along a dimension of their parts."""
+    return frozenset([(SHARED_MAXIMUM, name) for name in names if of_kinds(labels, _MAXIMUM_WITHIN)])
 
 
 def of_item(array: Data, index: Value, site: Site) -> frozenset[Any]:

@@ -86,13 +86,13 @@ def note_classes(run: Run, name: str, args: tuple[Arg, ...], ctx: Context) -> No
         return
     for _, axis, _ in of_kinds(labels_of(scores), ALL_ROWS):
         if variation_of(scores).over(axis).truth in _OF_OWN_ROWS and args[1].site is not None:
-            place = _passed_in(labels_of(classes), ctx) or args[1].site
+            place = _made_at(labels_of(classes), ctx) or args[1].site
             run.records.gradient_uses.append(GradientUse("own-rows-of-all", place, None, ctx, axis))
 
 
-def _passed_in(labels: frozenset[object], ctx: Context) -> Site | None:
-    """Returns where the numbers 0, 1, 2, … were made, if a function on the route did that and passed them on."""
-    around = [(step.function.path, step.function.block) for step in ctx.route[:-1] if step.function is not None]
+def _made_at(labels: frozenset[object], ctx: Context) -> Site | None:
+    """Returns where the numbers 0, 1, 2, … were made, if a function on the route did that."""
+    around = [(step.function.path, step.function.block) for step in ctx.route if step.function is not None]
     found = [site for _, site in of_kinds(labels, COUNTED_AT) if (site.path, site.block) in around]
     return found[0] if len(found) == 1 else None
 

@@ -76,9 +76,14 @@ def scaled_gradient(left: Value, right: Value, site: Site, ctx: Context) -> froz
         labels, factor = labels_of(gradient), labels_of(number)
         is_of_own = factor >= _OF_OWN_GRADIENT and factor.isdisjoint({"gradient", "judged", "met"})
         if {"gradient", *_OF_OWN_GRADIENT} <= labels and "met" not in labels and is_of_own and shape_of(number) == ():
-            callers = [step.site for step in reversed(ctx.route) if step.how == "call"]
-            return NONE | {(CLIPPED, (site, *callers[:_MOST_CALLERS]))}
+            return NONE | {(CLIPPED, ((site, ctx.function), *_callers(ctx)[:_MOST_CALLERS]))}
     return NONE
+
+
+def _callers(ctx: Context) -> list[tuple[Site, Site | None]]:
+    """Returns the calls that lead to a place, innermost first, each with the function that it is in."""
+    around = [None, *(step.function for step in ctx.route)]
+    return [(step.site, home) for step, home in zip(ctx.route, around, strict=False) if step.how == "call"][::-1]
 
 
 def scaled_choice(args: Sequence[Arg]) -> frozenset[Any]:
@@ -89,9 +94,9 @@ def scaled_choice(args: Sequence[Arg]) -> frozenset[Any]:
 def note_averaged(run: Run, labels: frozenset[Any], names: Sequence[str], site: Site, ctx: Context) -> None:
     """Notes a reduction over the devices of gradients that each of them scaled by a number of its own."""
     # If helpers scale and reduce it, the call of the first one is to blame for coming before that of the second.
-    blocks = {site[:2], *(step.site[:2] for step in ctx.route if step.how == "call")}
+    running = {ctx.function, *(step.function for step in ctx.route)}
     for _, places in of_kinds(labels, CLIPPED) if names else ():
-        place = next((one for one in places if one[:2] in blocks), places[0])
+        place = next((one for one, function in places if function in running), places[0][0])
         run.records.gradient_uses.append(GradientUse(CLIPPED, place, site, ctx, names[0]))
 
 

@@ -86,7 +86,7 @@ first operation on the value.
     ("all-rows", axis, call)   computed from rows of all devices, which an `all_gather` concatenated
     ("slice", axis, call)  a device's part of a gradient that was summed over this axis, or computed from it
     ("clipped-apart", places)   exactly a device's own gradient, scaled at the first of these places by a number that is
-                           computed from it; the others are the calls that lead there
+                           computed from it; the others are the calls that lead there; each with the function it is in
     ("slice-verdict", axis, place, call)   computed from whether all or any of such a part passes a test
     ("slice-norm", call)   computed from the norm of such a part
     ("state-sum", axis)    computed from the sum of a device's part of an array whose parts exchange halos

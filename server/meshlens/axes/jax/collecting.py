@@ -15,7 +15,7 @@ from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.mixing import note_sent, of_collective
 from meshlens.axes.data.noise import note_gathered, sharer_of
-from meshlens.axes.data.parts import OWN_INDEX, averaged, note_logarithms, note_parts
+from meshlens.axes.data.parts import OWN_INDEX, averaged, highest, note_logarithms, note_parts
 from meshlens.axes.data.pipelines import note_sent_on, note_summed
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions, note_ranked
 from meshlens.axes.data.rings import note_hop, note_move
@@ -328,7 +328,9 @@ def result(
                 (UPDATES_MET, given, site, name) for _, given in of_kinds(labels, UPDATES_APART) for name in apart
             }
         if row.reduces == "mean":
-            after |= averaged(labels, names)
+            after |= averaged(labels, names, site)
+        if row.reduces == "max":
+            after |= highest(labels, names)
         if row.reduces == "sum":
             after |= {("psum", site)}
             is_of_mean = any(value_over.over(name).truth in (MEAN, RATIO) for name in names)

@@ -872,6 +872,9 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
     if node.operator == "@" and right == "same":
         follow.multiplies(node.left, left)
     found = combined(node.operator, left, right)
+    if found == "mixed" and follow.is_inner and node.operator == "/" and flat(left) in LINEAR:
+        # In a loss, only the divisor is reduced: the gradients of a sum over devices are larger, and may overflow.
+        return combined(node.operator, left, follow.put_together(node.right, right))
     if found == "mixed" and follow.reduce is not None:
         return combined(node.operator, follow.put_together(node.left, left), follow.put_together(node.right, right))
     return found

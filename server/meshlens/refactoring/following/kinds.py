@@ -180,6 +180,8 @@ def combined(operator: str, left: Kind, right: Kind) -> str:
     if operator in ("+", "-"):
         # A constant added to a mean is its own mean, but one added to a sum would be counted once per device.
         return together((one, other)) if "count" not in (one, other) and {one, other} != {"total", "same"} else "mixed"
+    if operator == "*" and {one, other} == {"total", "same"}:
+        return "total"
     if operator == "*":
         return together((one, other)) if "same" in (one, other) or one == other in ("rows", "turned") else "mixed"
     if operator == "/":

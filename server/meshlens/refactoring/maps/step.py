@@ -47,7 +47,7 @@ from meshlens.refactoring.reading.methods import must_have_a_fixed_object
 from meshlens.refactoring.reading.modules import NOTHING, Care, care_for, joined, works_on_modules
 from meshlens.refactoring.reading.on_a_mesh import must_not_be_on_a_mesh, must_run_as_one_process
 from meshlens.refactoring.reading.parameters import AXIS_PARAMETER, new_parameter
-from meshlens.refactoring.reading.passed import axes_by_key, shapes_passed
+from meshlens.refactoring.reading.passed import axes_by_key, rows_by_key, shapes_passed
 from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.axis_passing import passing_axis
 from meshlens.refactoring.writing.spelling import Spelling
@@ -218,6 +218,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     shapes = shapes_passed(view, target) | {name: shape for name, shape in written.items() if shape is not None}
     if not wishes.in_axes:
         _must_have_as_many_rows(target, axes, shapes)
+        _must_hold_as_many_rows(view, target, axes)
     same = frozenset({*shared, *target.filled, *_receiver(target)})
     passed = Passed(shapes, classes_passed(view, target.parameters, uses), axes_by_key(view, target))
     found = reductions(view, target, same, passed, joins_norms=bool(care.norms))
@@ -433,6 +434,19 @@ def _must_have_as_many_rows(target: Target, axes: tuple[int | None, ...], shapes
             "which-batch",
             f'the arguments of "{target.name}" have different numbers of rows ({said}), so the batch is unclear',
         )
+
+
+def _must_hold_as_many_rows(view: FileView, target: Target, axes: tuple[int | None, ...]) -> None:
+    """Checks that no call passes a batch whose arrays have different numbers of rows, or that also holds numbers.
+
+    Raises:
+        Obstacle: a call does.
+    """
+    names = {one.name for one, axis in zip(target.parameters, axes, strict=False) if axis == 0}
+    for name, rows in rows_by_key(view, target):
+        if name in names and len(set(rows.values())) > 1:
+            said = ", ".join(f'{count if count is not None else "none"} in "{key}"' for key, count in rows.items())
+            raise Obstacle("which-batch", f'the arrays in "{name}" have different numbers of rows ({said})')
 
 
 def _receiver(target: Target) -> tuple[str, ...]:

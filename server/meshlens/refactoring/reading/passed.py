@@ -13,6 +13,8 @@ from meshlens.refactoring.reading.functions import Target
 Sizes: TypeAlias = "tuple[int | None, ...] | None"
 Arrays: TypeAlias = "tuple[Sizes, ...]"
 """The distinct shapes of the arrays in an argument; None stands for unknown values."""
+_Pairs: TypeAlias = "list[tuple[str, Sizes]]"
+"""The arrays in an argument, each as its key and its shape."""
 
 
 def passed_by_host(view: FileView, target: Target) -> tuple[Mapping[str, Arrays], ...]:
@@ -36,29 +38,49 @@ def axes_by_key(view: FileView, target: Target) -> dict[str, int]:
     return found
 
 
-def _arrays_passed(view: FileView, target: Target) -> Mapping[tuple[Site, str, str], Arrays]:
-    """Returns the shapes of the arrays that calls pass, by call, parameter and key.
+def rows_by_key(view: FileView, target: Target) -> Iterator[tuple[str, Mapping[str, int | None]]]:
+    """Yields the dictionaries that calls pass, each as the parameter and the first size of the array under each key.
 
-    A call that the interpreter reaches several times may pass unknown arrays at first; these are left out.
+    The size is None for a number. A dictionary of which not all arrays are known is left out.
+    """
+    for (_, label), visits in _visits(view, target).items():
+        for pairs in visits:
+            arrays = dict(pairs)
+            if "" not in arrays and len(arrays) == len(pairs) and None not in arrays.values():
+                yield label, {key: shape[0] if shape else None for key, shape in arrays.items()}
+
+
+def _arrays_passed(view: FileView, target: Target) -> Mapping[tuple[Site, str, str], Arrays]:
+    """Returns the shapes of the arrays that calls pass, by call, parameter and key."""
+    found: dict[tuple[Site, str, str], dict[Sizes, None]] = {}
+    for place, visits in _visits(view, target).items():
+        for key, shape in (pair for pairs in visits for pair in pairs or [("", ())]):
+            found.setdefault((*place, key), {})[shape] = None
+    return {place: _known(tuple(shapes)) for place, shapes in found.items()}
+
+
+def _visits(view: FileView, target: Target) -> Mapping[tuple[Site, str], list[_Pairs]]:
+    """Returns the arrays that calls pass, by call and parameter, each time that the interpreter reached the call.
+
+    The first times, it may not know the arrays yet; these are left out.
     """
     key = f"assists: arrays passed to {target.site}"
-    found: Mapping[tuple[Site, str, str], Arrays] = view.solution.once(key, lambda one: _read(one, target))
+    found: Mapping[tuple[Site, str], list[_Pairs]] = view.solution.once(key, lambda one: _read(one, target))
     return found
 
 
-def _read(solution: Solution, target: Target) -> dict[tuple[Site, str, str], Arrays]:
-    visits: dict[tuple[Site, str], list[list[tuple[str, Sizes]]]] = {}
+def _read(solution: Solution, target: Target) -> dict[tuple[Site, str], list[_Pairs]]:
+    found: dict[tuple[Site, str], list[_Pairs]] = {}
     for call in calls_to(solution, target.site, target.name):
         for arg in call.args:
             pairs = list(_pairs(arg.value))
             known = [pair for pair in pairs if pair != ("", None)]
-            visits.setdefault((call.call, arg.label or ""), []).append(known or pairs)
-    found: dict[tuple[Site, str, str], dict[Sizes, None]] = {}
-    for (call_site, label), every in visits.items():
-        told = [pairs for pairs in every if any(shape is not None for _, shape in pairs) or not pairs]
-        for key, shape in (pair for pairs in told or every for pair in pairs or [("", ())]):
-            found.setdefault((call_site, label, key), {})[shape] = None
-    return {place: _known(tuple(shapes)) for place, shapes in found.items()}
+            found.setdefault((call.call, arg.label or ""), []).append(known or pairs)
+    return {place: [pairs for pairs in visits if _tells(pairs)] or visits for place, visits in found.items()}
+
+
+def _tells(pairs: _Pairs) -> bool:
+    return not pairs or any(shape is not None for _, shape in pairs)
 
 
 def _known(shapes: Arrays) -> Arrays:
