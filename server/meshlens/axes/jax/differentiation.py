@@ -119,9 +119,10 @@ def _gradient_of_array(run: Run, args: tuple[Arg, ...], value: Value, loss: Valu
     over = _over(run, binder, loss, value)
     loss_labels = labels_of(loss)
     labels: set[Any] = {"of-gradient", "untouched"} | ({"mean", "scaled"} & loss_labels)
-    labels |= {label for label in loss_labels if isinstance(label, tuple) and label[0] == "alike"}
-    everything = loss_labels.union(labels_of(value), *(labels_of(arg.value) for arg in args))
     own = labels_of(value)
+    # A state that was moved by random numbers, such as a sampler's momentum, is a point like any other.
+    labels |= {label for label in loss_labels - own if isinstance(label, tuple) and label[0] == "alike"}
+    everything = loss_labels.union(own, *(labels_of(arg.value) for arg in args))
     known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
     sums = binder is not None and run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
     if binder is None or "varying" not in everything:

@@ -862,7 +862,7 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
     summed = _sum_over_rows(follow, node)
     if summed is not None:
         return summed
-    left, right = (_operand(follow, operand) for operand in (node.left, node.right))
+    left, right = (operand_kind(follow, operand) for operand in (node.left, node.right))
     if (both := joined(node.operator, left, right)) is not None:
         return both
     if node.operator != "@" and rows_meet(follow, (node.left, node.right), (left, right)):
@@ -981,11 +981,11 @@ def _is_count(follow: Follow, node: Node) -> bool:
     return isinstance(node, (Name, Attribute, Subscript)) and flat(follow.kind(node)) == "count"
 
 
-def _operand(follow: Follow, node: Node) -> Kind:
+def operand_kind(follow: Follow, node: Node) -> Kind:
     """Returns the kind of an operand; gradients are reduced before other operations, as is conventional."""
     kind = follow.kind(node)
-    is_gradient = isinstance(node, Call) and takes(follow.view, node.callee)
-    return follow.settled(node, kind) if is_gradient else kind
+    home, maker = follow.meant(node.callee) if isinstance(node, Call) else (follow, node)
+    return follow.settled(node, kind) if isinstance(node, Call) and takes(home.view, maker) else kind
 
 
 def _comprehension(follow: Follow, node: Comprehension) -> Kind:

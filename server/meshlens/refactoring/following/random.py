@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from meshlens.facts.nodes import Attribute, Call, Constant, Expression, Name, Subscript
+from meshlens.facts.nodes import Attribute, Call, Constant, Expression, Name, Subscript, TupleDisplay
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Follow
@@ -151,7 +151,7 @@ def _drawn(
     if whose == "key":
         # Every device draws the same numbers for all rows, as a single device does.
         if all(flat(one) in SAME for one in others):
-            return "alike"
+            return "same" if name in _SHAPE_PLACES and _is_of_no_rows(follow, shape) else "alike"
         message = f'all devices share the key of "jax.random.{name}", so each would draw the same numbers for its rows'
         raise Obstacle("random-numbers", message)
     if whose != "own" or name not in _SHAPE_PLACES or {flat(one) for one in kinds} - {"same", "rows"}:
@@ -161,6 +161,13 @@ def _drawn(
     axis = named.get("axis", positional[1] if name == "categorical" and len(positional) > 1 else None)
     is_along = name == "categorical" and over_rows(axis, False) is not False
     return "rows" if name in _BY_ENTRY and not is_along and "rows" in {flat(one) for one in kinds} else "mixed"
+
+
+def _is_of_no_rows(follow: Follow, shape: Node | None) -> bool:
+    """Returns whether a shape is that of one number, or of an array that every device holds, so it has no row axis."""
+    if shape is None or (isinstance(shape, TupleDisplay) and not shape.items):
+        return True
+    return isinstance(shape, Attribute) and shape.name == "shape" and flat(follow.kind(shape)) == "same"
 
 
 def _is_of_rows(shape: Kind) -> bool:

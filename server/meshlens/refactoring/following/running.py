@@ -17,7 +17,14 @@ from meshlens.facts.nodes import (
     TupleDisplay,
 )
 from meshlens.project.trees import Node, names_used
-from meshlens.refactoring.following.following import Follow, called, function_defined, function_of, result_of
+from meshlens.refactoring.following.following import (
+    Follow,
+    called,
+    function_defined,
+    function_of,
+    operand_kind,
+    result_of,
+)
 from meshlens.refactoring.following.kinds import SAME, Keyed, Kind, applied, either, flat, is_mixture
 from meshlens.refactoring.reading.decorators import applied_by
 
@@ -335,7 +342,7 @@ def _tree_map(follow: Follow, node: Call) -> Kind:
     if function_defined(home, callee) is None and not home.dotted(callee):
         kinds = [*(follow.settled(value, follow.kind(value)) for _, _, value in trees), *home.names(callee)]
         return "same" if applied(kinds) == "same" else "mixed"
-    kinds = [follow.kind(value) for _, _, value in trees]
+    kinds = [operand_kind(follow, value) for _, _, value in trees]
     known = function_of(home, callee)
     if len(kinds) == 1 and known is not None and not isinstance(kinds[0], str):
         return _each(kinds[0], lambda kind: flat(called(follow, *known, [(None, flat(kind))])))

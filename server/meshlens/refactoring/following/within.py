@@ -103,7 +103,7 @@ def _other_uses(
     owners: dict[int, Node] = {}
     for node in nodes:
         if isinstance(node, Assign) and _is_function(view, node.value):
-            owners |= {one.site: node for one in _operands(view, node.value)}
+            owners |= {one.site: node for one in (*node.targets, *_operands(view, node.value))}
         elif isinstance(node, Call):
             owners |= {one.site: node for one in (node.callee, *_operands(view, node.callee)) if one.site not in owners}
             if _maker(view, node) in _RUNS:
