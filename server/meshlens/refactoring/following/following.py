@@ -231,11 +231,6 @@ class Follow:
         return bool(self.models)
 
     @property
-    def gather(self) -> Callable[[Node, str], object] | None:
-        """Returns the callback that gathers all devices' rows; None outside the step and the functions it defines."""
-        return self.reduce if self.helper is None or self.helper.is_step else None
-
-    @property
     def is_inner(self) -> bool:
         """Returns whether the followed function is defined in the step, which then reduces the function's results."""
         return self.reduce is not None and self.lines is None
@@ -618,18 +613,19 @@ def entered(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow 
 def _spread(
     arguments: list[tuple[str | None, Kind]], parameters: tuple[Parameter, ...]
 ) -> list[tuple[str | None, Kind]]:
-    """Returns the arguments with a splat such as `*batch` expanded to fill the remaining parameters."""
+    """Returns the arguments with a splat such as `*batch` expanded; unless it is a tuple, it fills all parameters."""
     labels = [label for label, _ in arguments]
     if labels.count("*") != 1 or "**" in labels:
         return arguments
     place = labels.index("*")
     kind = arguments[place][1]
+    if isinstance(kind, tuple):
+        return [*arguments[:place], *((None, part) for part in kind), *arguments[place + 1 :]]
     left = [one for one in parameters[place:] if one.how in ("only", "any") and one.name not in labels]
     is_open = None in labels[place:] or any(one.default is not None or one.how == "*" for one in parameters[place:])
-    if is_open or not (kind in ("tree", "same") or (isinstance(kind, tuple) and len(kind) == len(left))):
+    if is_open or kind not in ("tree", "same"):
         return arguments
-    parts = kind if isinstance(kind, tuple) else (kind,) * len(left)
-    return [*arguments[:place], *((None, part) for part in parts), *arguments[place + 1 :]]
+    return [*arguments[:place], *((None, kind) for _ in left), *arguments[place + 1 :]]
 
 
 def function_of(follow: Follow, callee: Node) -> Defined | None:

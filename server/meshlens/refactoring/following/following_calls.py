@@ -348,7 +348,7 @@ def _gives_key(follow: Follow, callee: Node, dotted: str) -> bool:
 
 def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: bool) -> bool:
     """Gathers the rows of all devices for a function known to combine them into one result; returns whether it did."""
-    if follow.gather is None or not is_array_function or over_rows(_axis(node, is_method, 1)) is not True:
+    if follow.reduce is None or not is_array_function or over_rows(_axis(node, is_method, 1)) is not True:
         return False
     if any(label in ("*", "**", "out") for label, _, _ in node.arguments):
         return False
@@ -361,7 +361,7 @@ def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: boo
         return False
     for value, kind in zip(values, kinds, strict=True):
         if flat(kind) == "rows":
-            follow.gather(value, "all_gather")
+            follow.reduce(value, "all_gather")
     return True
 
 

@@ -140,8 +140,8 @@ def _along_rows(follow: Follow, node: Call, loss: str, of: Kind, is_array: bool)
     """
     if loss == "total" and flat(of) == "rows":
         return of
-    if loss == "mean" and is_array and follow.gather is not None:
-        follow.gather(node, "divided")
+    if loss == "mean" and is_array and follow.reduce is not None:
+        follow.reduce(node, "divided")
         return "rows"
     remedy = "; take the gradient of a sum, not of a mean" if loss == "mean" else ""
     raise Obstacle("gradient-of-rows", f"splitting the rows may change the gradients with respect to them{remedy}")

@@ -20,7 +20,11 @@ from meshlens.refactoring.reading.scopes import home_of
 
 _OF_CLASSES = frozenset({"staticmethod", "classmethod"})
 _AXES = frozenset({AXIS_PARAMETER, "pmap_axis", "pmap_axis_name"})
-_WANTED = {"pmean": frozenset({"mean", *SAME}), "psum": frozenset({"total", "count"})}
+_WANTED = {
+    "pmean": frozenset({"mean", *SAME}),
+    "psum": frozenset({"total", "count"}),
+    "all_gather": frozenset({"rows"}),
+}
 
 
 @dataclass(slots=True)

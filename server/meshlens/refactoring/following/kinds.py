@@ -6,8 +6,9 @@
 "both": a container of rows and of values that are the same on every device.
 "turned": an array with rows, but not along its first axis.
 "grouped": rows in groups along a new first axis; on one device, the groups hold other rows.
-"begun", "added": in a loop over such groups, a value of the carry to which only values that are the same on every
-device were added so far, or also means; a loop that does anything else with it may treat groups differently.
+"begun", "added", "counted": in a loop over such groups, a value of the carry to which only values that are the same on
+every device were added so far, or also means, or only sums; a loop that does anything else with it may treat groups
+differently.
 "mean", "total": the mean or the sum over a device's rows, or a linear expression of such values.
 "count": the number of rows of a device, or a multiple of it.
 "shape": the shape of an array with rows.
@@ -58,7 +59,7 @@ class Keyed:
 
 
 LINEAR = frozenset({"mean", "total"})
-GROUP_SUMS = frozenset({"begun", "added"})
+GROUP_SUMS = frozenset({"begun", "added", "counted"})
 MEANS = frozenset({"mean", "average"})
 SUMS = frozenset({"sum", "nansum"})
 UNCHANGED = frozenset(
@@ -171,8 +172,13 @@ def combined(operator: str, left: Kind, right: Kind) -> str:
     is_container = any(is_mixture(kind) and (operator == "|" or kind != "both") for kind in (left, right))
     if one in GROUP_SUMS or other in GROUP_SUMS:
         both = {one, other}
+        if operator == "+" and "total" in both and both & {"begun", "counted"}:
+            return "counted"
         is_sum = (
-            operator == "+" and len(both & GROUP_SUMS) == 1 and one != other and both <= {*GROUP_SUMS, "same", "mean"}
+            operator == "+"
+            and len(both & GROUP_SUMS) == 1
+            and one != other
+            and both <= {"begun", "added", "same", "mean"}
         )
         return ("added" if both & {"added", "mean"} else "begun") if is_sum else "mixed"
     if "mixed" in (one, other) or "places" in (one, other) or is_container:

@@ -255,9 +255,10 @@ def _stacked(kind: Kind) -> Kind:
 def _scan(follow: Follow, node: Call) -> Kind:
     function, init, steps = _arguments(node, "f", "init", "xs")
     carry = follow.kind(init) if init is not None else "mixed"
-    over = flat(follow.kind(steps)) if steps is not None else "same"
+    along = follow.kind(steps) if steps is not None else "same"
+    over = flat(along)
     if over == "grouped":
-        return _scan_of_groups(follow, function, carry)
+        return _scan_of_groups(follow, function, carry, _each(along, lambda one: "rows"))
     each = {"same": "same", "turned": "rows"}.get(over)
     if each is None:
         return "mixed"
@@ -270,7 +271,7 @@ def _scan(follow: Follow, node: Call) -> Kind:
     return (carry, _stacked(results))
 
 
-def _scan_of_groups(follow: Follow, function: Node | None, carry: Kind) -> Kind:
+def _scan_of_groups(follow: Follow, function: Node | None, carry: Kind, group: Kind) -> Kind:
     """Returns the kind of the result of a `scan` over groups of rows.
 
     A device's groups are not those of one device, so only sums over all groups, each with the same weight, are right.
@@ -278,11 +279,11 @@ def _scan_of_groups(follow: Follow, function: Node | None, carry: Kind) -> Kind:
     kind: Kind = _each(carry, lambda one: "begun" if one == "same" else "mixed")
     results: Kind = "mixed"
     for _ in range(2):
-        found = _run(follow, function, [kind, "rows"], reduces=False)
+        found = _run(follow, function, [kind, group], reduces=False)
         if not isinstance(found, tuple) or len(found) != 2:
             return "mixed"
         kind, results = found
-    ends = {"begun": "same", "added": "mean"}
+    ends = {"begun": "same", "added": "mean", "counted": "total"}
     return (_each(kind, lambda one: ends.get(one, "mixed")), results if flat(results) == "same" else "mixed")
 
 

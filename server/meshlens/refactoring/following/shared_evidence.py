@@ -77,7 +77,8 @@ def evidence(view: FileView, target: Target, name: str, place: int, uses: tuple[
         place: its position.
         uses: the calls, with their arguments by position.
     """
-    if any(_is_of_the_model(view, root, own) for root, own in _where(view, target.node, name)):
+    every = tuple(_where(view, target.node, name))
+    if any(_is_of_the_model(view, root, own) or _is_folded_in(view, root, own) for root, own in every):
         return "shared"
     given = [use for use in uses if use.call is not None and place < len(use.call.arguments)]
     if given and all(_has_no_rows(view, use, use.call.arguments[place].value) for use in given if use.call is not None):
@@ -277,6 +278,17 @@ def _speaks_of_the_model(view: FileView, node: Node, name: str) -> bool:
     is_product = last_name(node.callee) in _PRODUCTS and not isinstance(given[:1], Constant)
     arrays = [one for one in given if not isinstance(one, Constant)]
     return is_product and len(arrays) > 1 and _is(arrays[1], name) and _has_features(arrays[0])
+
+
+def _is_folded_in(view: FileView, root: Node, name: str) -> bool:
+    """Returns whether code folds a number into a random key: `jax.random.fold_in(key, step)`."""
+    return any(
+        isinstance(node, Call)
+        and dotted_name(view, node.callee) == "jax.random.fold_in"
+        and len(node.arguments) == 2
+        and _is(node.arguments[1].value, name)
+        for node in walk(root)
+    )
 
 
 def _is(node: Node, name: str) -> bool:
