@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
 from typing import NamedTuple
@@ -27,9 +27,10 @@ from meshlens.project.view import FileView
 from meshlens.refactoring.following.axes_known import AxesSeen
 from meshlens.refactoring.following.following import Constructs, Follow, Loosened
 from meshlens.refactoring.following.following_calls import call_of
-from meshlens.refactoring.following.following_statements import follow_body
+from meshlens.refactoring.following.following_statements import follow_body, follow_function
 from meshlens.refactoring.following.helpers import (
     Helper,
+    Place,
     must_reduce_alike,
     reducing_helpers,
 )
@@ -46,7 +47,7 @@ from meshlens.refactoring.following.kinds import (
 from meshlens.refactoring.following.known_classes import Owner, annotated_classes
 from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
 from meshlens.refactoring.following.sizes import Shape, nothing_known, shapes_inside
-from meshlens.refactoring.following.within import must_always_reduce, within
+from meshlens.refactoring.following.within import Gather, must_always_reduce, within
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.maps.prefix import Entries, Items, Prefix
 from meshlens.refactoring.reading.axes_shown import axes_shown
@@ -63,8 +64,9 @@ _PUTS_TOGETHER = frozenset(
     "flax.nnx.merge flax.nnx.bind equinox.combine equinox.nn.inference_mode equinox.tree_at".split()
 )
 _MOST_KEYS = 4
+_MOST_GATHERS = 3
 _REDUCERS = {"mean": "pmean", "total": "psum"}
-_CONSTRUCTS = Constructs(call_of, follow_body)
+_CONSTRUCTS = Constructs(call_of, follow_function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class Reductions:
         loosened: the sizes in assertions that expect all rows of the batch, with their replacements.
         changed: the names of objects in which the step stores values that differ between devices.
         seen: the minimum number of axes of arrays at known calls.
+        gathers: the variables that are gathered, with the statements before which this happens.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
@@ -102,6 +105,7 @@ class Reductions:
     loosened: tuple[Loosened, ...] = ()
     changed: tuple[str, ...] = ()
     seen: AxesSeen = field(default_factory=AxesSeen)
+    gathers: tuple[Gather, ...] = ()
 
     @property
     def sums(self) -> bool:
@@ -109,7 +113,8 @@ class Reductions:
         every = {how for *_, how in (*self.lines, *self.inside)}
         every |= {how for one in self.helpers for _, how in one.inside.values()}
         every |= {_REDUCERS[kind] for one in self.helpers for _, kind in one.within.lines}
-        return not {"psum", "all_gather", "divided"}.isdisjoint(every)
+        gathers = any(self.gathers) or any(one.within.gathers for one in self.helpers)
+        return gathers or not {"psum", "all_gather", "divided"}.isdisjoint(every)
 
     @property
     def folds_index(self) -> bool:
@@ -128,6 +133,7 @@ class _Modes:
         kept: the names of keys that stay the same; each device folds its index into them only where calls receive them.
         joins_norms: whether its layers are made to average batch statistics over all devices.
         by_helpers: whether the functions that the step calls may reduce on its behalf.
+        gathers: whether rows may be gathered, so that every device computes the rest of a loss for all rows.
     """
 
     parameters: tuple[str, ...]
@@ -135,6 +141,7 @@ class _Modes:
     kept: frozenset[str]
     joins_norms: bool
     by_helpers: bool
+    gathers: bool = False
 
 
 class Passed(NamedTuple):
@@ -183,18 +190,21 @@ def reductions(
     first: Obstacle | None = None
     unknown: Reductions | None = None
     renewing: Reductions | None = None
-    for by_helpers, is_kept in itertools.product((False, True), repeat=2):
+    ways = [*itertools.product((False,), (False, True), (False, True)), (True, False, False), (True, True, False)]
+    for gathers, by_helpers, is_kept in ways:
         for alike in (alike for count in range(is_kept, len(keys) + 1) for alike in combinations(keys, count)):
             try:
-                folds = frozenset(keys) - {*alike}
-                modes = _Modes(tuple(parameters), folds, frozenset(alike if is_kept else ()), joins_norms, by_helpers)
-                found = _reductions(view, target, shared, modes, passed or Passed({}, {}, {}))
+                folds, stay = frozenset(keys) - {*alike}, frozenset(alike if is_kept else ())
+                modes = _Modes(tuple(parameters), folds, stay, joins_norms, by_helpers, gathers)
+                found = _gathered(view, target, shared, modes, passed or Passed({}, {}, {}))
             except Obstacle as obstacle:
                 first = first or obstacle
                 continue
             if not _holds(found.results, "own", "mixed", "count", *LINEAR):
                 return found
-            renewing = renewing or _renewing(view, target, found)
+            renewing = renewing or (_renewing(view, target, found) if not gathers else None)
+            if gathers:
+                continue
             if unknown is None and not _holds(found.results, "own"):
                 unknown = found
     if (possible := renewing or unknown) is not None:
@@ -249,15 +259,42 @@ def _holds(kind: Kind, *wanted: str) -> bool:
     return any(one in wanted for one in leaves(kind))
 
 
+def _gathered(view: FileView, target: Target, shared: frozenset[str], keys: _Modes, passed: Passed) -> Reductions:
+    """Returns the reductions of a step, with one more place at which rows are gathered as long as that helps."""
+    gathers: dict[Place, dict[int, Gather]] = {}
+    while True:
+        wanted: list[Helper] = []
+        count = sum(map(len, gathers.values()))
+        try:
+            found = _reductions(view, target, shared, keys, passed, (gathers, wanted))
+        except Obstacle:
+            if not _adds(gathers, wanted) or count >= _MOST_GATHERS:
+                raise
+            continue
+        if not _adds(gathers, wanted) or count >= _MOST_GATHERS:
+            return found
+
+
+def _adds(gathers: dict[Place, dict[int, Gather]], wanted: Iterable[Helper]) -> bool:
+    """Adds the places at which functions want to gather rows; returns whether there are any."""
+    found = [(one.place, one.within.wanted) for one in wanted if one.within.wanted]
+    for place, more in found:
+        gathers[place] = {**gathers.get(place, {}), **more}
+    return bool(found)
+
+
 def _reductions(
     view: FileView,
     target: Target,
     shared: frozenset[str],
     keys: _Modes,
     passed: Passed,
+    gathering: tuple[dict[Place, dict[int, Gather]], list[Helper]],
 ) -> Reductions:
-    known = within(target)
-    step = Helper(view, target, known, {}, is_step=True)
+    known, (gathers, wanted) = within(target), gathering
+    step = Helper(view, target, known, {}, gathers, is_step=True)
+    known.gathers, known.wanted = gathers.get(step.place, {}), {} if keys.gathers else None
+    wanted.append(step)
     streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
     bundles = bundles_of(target)
     reduced = -1
@@ -266,16 +303,21 @@ def _reductions(
         follow.env |= dict.fromkeys((*bundles, *(name for name, _ in streams)), "own")
         follow.within, follow.reduce, follow.lines = known, step.reduce, known.lines
         follow.helper = step if keys.by_helpers else None
-        follow_body(follow, target.body)
+        follow.given = frozenset(one.name for one in target.node.function.parameters)
+        try:
+            follow_function(follow, target.body)
+        finally:
+            wanted[1:] = step.every.values()
         helpers = tuple(reducing_helpers(step))
         # A reduction found in a function for one call must also suit the function's earlier and later calls.
         before, reduced = reduced, sum(one.reductions for one in helpers)
         if before == reduced or not helpers:
             break
-    must_always_reduce(view, target, known, {*step.inside, *(site for site, _ in known.lines)})
+    must_always_reduce(view, target, known, {*step.inside, *(site for site, _ in known.lines), *known.gathers})
     for one in helpers:
         must_reduce_alike(one)
-        must_always_reduce(one.view, one.target, one.within, {*one.inside, *(site for site, _ in one.within.lines)})
+        sites = {*one.inside, *(site for site, _ in one.within.lines), *one.within.gathers}
+        must_always_reduce(one.view, one.target, one.within, sites)
     lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in known.lines.items())
     own = tuple(name for name in keys.parameters if name in keys.folds)
     results = _results(follow.returned)
@@ -283,6 +325,7 @@ def _reductions(
     found = Reductions(lines, tuple(step.inside.values()), _out(results), results, own, streams, bundles, folded)
     calls = tuple((call, one) for call, one in step.calls.values() if one.needs_axis())
     loosened, changed = tuple(follow.loosened), tuple(follow.changed)
+    found = replace(found, gathers=tuple(known.gathers.values()))
     return replace(found, calls=calls, helpers=helpers, loosened=loosened, changed=changed, seen=follow.seen)
 
 
@@ -308,7 +351,7 @@ def helper_reductions(helper: Helper) -> Reductions:
     """Returns the reductions that a function makes for the step that calls it."""
     every = helper.within.lines.items()
     lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in every)
-    return Reductions(lines, tuple(helper.inside.values()), None)
+    return Reductions(lines, tuple(helper.inside.values()), None, gathers=tuple(helper.within.gathers.values()))
 
 
 def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> Prefix:
@@ -402,6 +445,8 @@ def reducing(
         Obstacle: there is no place for the reductions.
     """
     edits = [edit for edit, _ in groupby(sorted(map(_loosening, found.loosened)))]
+    for gather in found.gathers:
+        edits.append(_lines_above(view, target, gather, spelling, axis, guard))
     for statement, names, how in found.lines:
         edits.append(_line_below(view, target, statement, reduction(names, how, spelling, axis), guard))
     index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if found.folds_index else ""
@@ -467,6 +512,18 @@ def _line_below(view: FileView, target: Target, statement: Node, text: str, guar
         raise Obstacle("gradient-line", f"line {line} contains more than one statement; put each on its own line")
     lines = f"\n{head}{guard}\n{head}    {text}" if guard else f"\n{head}{text}"
     return FileEdit(view.path, Edit(Span(end, end), lines))
+
+
+def _lines_above(view: FileView, target: Target, gather: Gather, spelling: Spelling, axis: str, guard: str) -> FileEdit:
+    start = view.span(target.at(gather.statement.site)).start
+    if view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
+        line = line_of(view, target.at(gather.statement.site))
+        raise Obstacle("no-place", f"line {line} contains more than one statement; put each on its own line")
+    lines = [reduction(gather.rows, "all_gather", spelling, axis)]
+    lines += [reduction(gather.counts, "psum", spelling, axis)] if gather.counts else []
+    if guard:
+        lines = [guard, *(f"    {line}" for line in lines)]
+    return lines_before(view, gather.statement, start, lines)
 
 
 def _at_the_start(view: FileView, target: Target, lines: list[str], guard: str) -> list[FileEdit]:

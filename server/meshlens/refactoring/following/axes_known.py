@@ -45,12 +45,14 @@ class AxesSeen:
         along_last: the axes of arrays that are processed along their last axis.
         groups: the numbers of groups into which rows are reshaped; None for unknown ones.
         entries: the axes of the arrays that calls pass to the step under each key of a dictionary.
+        moved: the calls that put the rows of one array after those of another.
     """
 
     networks: AxesByPlace = field(default_factory=dict)
     along_last: AxesByPlace = field(default_factory=dict)
     groups: dict[tuple[Path, int], int | None] = field(default_factory=dict)
     entries: Mapping[str, int] = field(default_factory=dict)
+    moved: set[tuple[Path, int]] = field(default_factory=set)
 
 
 def note_axes(known: AxesByPlace, place: tuple[Path, int], least: Least) -> None:

@@ -179,6 +179,7 @@ class Follow:
         entered: the function that this scope was made for, if values can be reduced over devices in it.
         loosened: the sizes in assertions to replace.
         seen: the minimum number of axes of arrays at known calls, in all functions.
+        given: the parameters of the function.
     """
 
     constructs: Constructs
@@ -224,6 +225,7 @@ class Follow:
     entered: AnyFunction | None = None
     loosened: list[Loosened] = field(default_factory=list)
     seen: AxesSeen = field(default_factory=AxesSeen)
+    given: frozenset[str] = frozenset()
 
     @property
     def in_model(self) -> bool:
@@ -576,6 +578,7 @@ def result_of(
             name: inner.look_up(name) for name in read if inner.binds(name)
         })  # fmt: skip
     inner.handed = dict.fromkeys(handed_on, False)
+    inner.given = frozenset(one.name for one in parameters)
     if isinstance(function, Lambda):
         return Result(inner.kind(function.body), least_of(function.body, inner.known_axes))
     follow.constructs.run(inner, function.function.body)

@@ -106,6 +106,7 @@ _ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map fi
 _PURE = frozenset({"apply", "apply_fn"})
 """The usual names of functions that run a model of flax or haiku and store nothing."""
 _WITH_ROWS = frozenset({"rows", "turned"})
+_JOINS = frozenset({"concatenate", "concat", "hstack"})
 _READS = frozenset("items values keys get copy".split())
 """The methods of a dictionary that do not change it."""
 
@@ -287,6 +288,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if is_known or is_of_array:
         given = Given(name, positional, named, kinds, kind_of, follow.least_axes)
         found = row_by_row(given) if _is_plain(node) else "mixed"
+        if found == "rows" and name in _JOINS and over_rows(_axis(node, False, 1), True):
+            follow.seen.moved.add((follow.view.path, node.site))
         if found == "grouped":
             shape = positional[1]
             number = shape.items[0] if isinstance(shape, (TupleDisplay, ListDisplay)) else shape

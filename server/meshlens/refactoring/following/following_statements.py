@@ -48,7 +48,7 @@ from meshlens.facts.nodes import (
     parameters_of,
     root_name,
 )
-from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
+from meshlens.project.trees import Node, children, name_of_block, names_bound, names_used, tree, walk
 from meshlens.refactoring.following.axes_known import axes_assigned, least_of
 from meshlens.refactoring.following.features import features_of
 from meshlens.refactoring.following.following import (
@@ -78,6 +78,7 @@ from meshlens.refactoring.following.kinds import (
     is_mixture,
     joined,
     kept,
+    leaves,
     plain,
     subscript,
     together,
@@ -85,6 +86,7 @@ from meshlens.refactoring.following.kinds import (
 from meshlens.refactoring.following.known_classes import Owner
 from meshlens.refactoring.following.random import makes_one_key
 from meshlens.refactoring.following.settled_tests import outcome
+from meshlens.refactoring.following.within import Gather
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.mentions import mentions_of
 
@@ -108,6 +110,82 @@ def follow_body(follow: Follow, body: Iterable[Node]) -> None:
                     del follow.features[name]
         elif not isinstance(statement, (Pass, Break, Continue, Raise, Global)):
             _lose(follow, statement)
+
+
+def follow_function(follow: Follow, body: Iterable[Node]) -> None:
+    """Follows the statements of a function.
+
+    Before some of them, the rows of all devices are gathered. If a statement combines rows in an unknown way, another
+    place to gather them is noted.
+    """
+    statements, known = tuple(body), follow.within
+    if known is None or follow.reduce is None or (known.wanted is None and not known.gathers):
+        follow_body(follow, statements)
+        return
+    before: list[Env] = []
+    for place, statement in enumerate(statements):
+        if follow.has_ended:
+            return
+        if (gather := known.gathers.get(statement.site)) is not None and gather.statement is statement:
+            _gather(follow, gather)
+        before.append(dict(follow.env))
+        follow_body(follow, (statement,))
+        if known.wanted is not None and _combines_rows(follow, statement, before[-1]):
+            found = _best_gather(follow, statements, before)
+            if found is not None:
+                known.wanted.setdefault(found.statement.site, found)
+            follow_body(follow, statements[place + 1 :])
+            return
+
+
+def _gather(follow: Follow, gather: Gather) -> None:
+    """Gathers variables, which then hold the same values on every device.
+
+    Raises:
+        Obstacle: one of them holds something else this time.
+    """
+    kinds = {flat(follow.env.get(name, "same")) for name in gather.rows}
+    if kinds - {"rows"} or any(follow.env.get(name) != "count" for name in gather.counts):
+        raise Obstacle("reduced-inside", "a function may need to gather different values on different calls")
+    follow.env |= dict.fromkeys((*gather.rows, *gather.counts), "same")
+
+
+def _combines_rows(follow: Follow, statement: Node, before: Env) -> bool:
+    """Returns whether a statement computes something of which nothing is known from values that are known."""
+    if any("mixed" in leaves(before.get(name, "same")) for name in names_used(statement)):
+        return False
+    changed = [kind for name, kind in follow.env.items() if before.get(name) != kind]
+    returned = follow.returned[-1:] if isinstance(statement, Return) else []
+    return any("mixed" in leaves(kind) for kind in (*changed, *returned))
+
+
+def _best_gather(follow: Follow, statements: tuple[Node, ...], before: list[Env]) -> Gather | None:
+    """Returns the last place at which everything that the rest of a function needs can be gathered; None if nowhere.
+
+    At least one of the values must come from a computation with parameters, such as a network; otherwise, every device
+    would do all of the work.
+    """
+    if follow.seen.moved:
+        return None
+    for place in range(len(before) - 1, 0, -1):
+        needed = frozenset[str]().union(*(names_used(one) for one in statements[place:]))
+        kinds = {name: kind for name, kind in before[place].items() if name in needed and not {flat(kind)} <= SAME}
+        rows = tuple(name for name, kind in kinds.items() if {flat(one) for one in leaves(kind)} == {"rows"})
+        counts = tuple(name for name, kind in kinds.items() if kind == "count")
+        own = names_bound(statements[:place]) | follow.given
+        computed = {name for one, env in zip(statements[:place], before, strict=False) for name in _computed(one, env)}
+        is_all = len(rows) + len(counts) == len(kinds) and kinds.keys() <= own
+        if is_all and not computed.isdisjoint(rows) and not any(map(is_mixture, kinds.values())):
+            return Gather(statements[place], rows, counts)
+    return None
+
+
+def _computed(statement: Node, env: Env) -> set[str]:
+    """Returns the variables that a statement computes from rows and from other variables, such as parameters."""
+    if not isinstance(statement, Assign) or not any(isinstance(one, Call) for one in walk(statement.value)):
+        return set()
+    kinds = {flat(env[name]) for name in names_used(statement.value) if name in env}
+    return names_bound([statement]) if {"rows", "same"} <= kinds else set()
 
 
 def _lose(follow: Follow, statement: Node) -> None:

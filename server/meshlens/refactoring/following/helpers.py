@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from meshlens.facts.nodes import Call, Constant, FunctionDef, Name, last_name
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.kinds import OVER_DEVICES, SAME
-from meshlens.refactoring.following.within import Within, within
+from meshlens.refactoring.following.within import Gather, Within, within
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, functions_called
 from meshlens.refactoring.reading.parameters import AXIS_PARAMETER
@@ -27,6 +28,10 @@ _WANTED = {
 }
 
 
+Place: TypeAlias = "tuple[str, str, int]"
+"""A function: its file, its block and its site."""
+
+
 @dataclass(slots=True)
 class Helper:
     """The step, or a function that it calls, which may reduce over devices.
@@ -36,6 +41,7 @@ class Helper:
         target: the function.
         within: the functions that it defines, and the statements after which assigned values are reduced.
         every: all helpers of a step, by file and site.
+        gathers: the variables that each of them, and the step, gathers, by file and site.
         parameter: its parameter for the axis name, if it has one.
         is_step: whether it is the step itself.
         inside: the expressions in it to reduce, each with how to reduce it, by site.
@@ -47,7 +53,8 @@ class Helper:
     view: FileView
     target: Target
     within: Within
-    every: dict[tuple[str, str, int], Helper]
+    every: dict[Place, Helper]
+    gathers: dict[Place, dict[int, Gather]]
     parameter: str | None = None
     is_step: bool = False
     inside: dict[int, tuple[Node, str]] = field(default_factory=dict)
@@ -62,7 +69,12 @@ class Helper:
     @property
     def reductions(self) -> int:
         """Returns the number of places in the function that reduce."""
-        return len(self.inside) + len(self.within.lines)
+        return len(self.inside) + len(self.within.lines) + len(self.within.gathers)
+
+    @property
+    def place(self) -> Place:
+        """Returns the function."""
+        return place_of(self.view, self.target)
 
     def needs_axis(self, above: tuple[Helper, ...] = ()) -> bool:
         """Returns whether the function has an axis parameter or reduces, or calls a helper that does either."""
@@ -88,10 +100,19 @@ def helper_called(view: FileView, function: FunctionDef, caller: Helper) -> Help
     if len(found) != 1 or any(last_name(one) not in _OF_CLASSES for one in found[0].node.function.decorators):
         return None
     target = found[0]
-    key = (str(view.path), target.site.block, target.node.site)
-    if key not in caller.every:
-        caller.every[key] = Helper(view, target, within(target), caller.every, _axis_parameter(target))
-    return caller.every[key]
+    place = place_of(view, target)
+    if place not in caller.every:
+        known = within(target)
+        known.gathers = caller.gathers.get(place, {})
+        known.wanted = {} if caller.within.wanted is not None else None
+        parameter = _axis_parameter(target)
+        caller.every[place] = Helper(view, target, known, caller.every, caller.gathers, parameter)
+    return caller.every[place]
+
+
+def place_of(view: FileView, target: Target) -> Place:
+    """Returns where a function is."""
+    return str(view.path), target.site.block, target.node.site
 
 
 def _axis_parameter(target: Target) -> str | None:

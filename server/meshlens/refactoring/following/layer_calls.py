@@ -186,7 +186,7 @@ def rearranged(dotted: str, arguments: tuple[Argument, ...], kind: Kind) -> Kind
 
 
 def _makes_groups(before: list[list[str]], after: list[list[str]]) -> bool:
-    """Returns whether a pattern splits the rows into groups along a new first axis, as `"(g b) ... -> g b ..."` does."""
+    """Returns whether a pattern splits the rows into groups along a new first axis: `"(g b) ... -> g b ..."`."""
     rows = before[0]
     return len(rows) == 2 and after[:2] in ([[rows[0]], [rows[1]]], [[rows[1]], [rows[0]]]) and before[1:] == after[2:]
 

@@ -18,6 +18,21 @@ _WRAPS = frozenset({*TAKES, "jax.jit", "jax.checkpoint", "jax.remat", "functools
 _RUNS = frozenset(f"jax.lax.{name}" for name in ("scan", "fori_loop", "while_loop", "cond"))
 
 
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """The variables that are gathered before a statement, so that the rest of the function sees all rows.
+
+    Attributes:
+        statement: the statement.
+        rows: the variables that hold rows.
+        counts: those that hold numbers of rows.
+    """
+
+    statement: Node
+    rows: tuple[str, ...]
+    counts: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Within:
     """The functions that a step defines in its own body, and how they were followed.
@@ -28,6 +43,8 @@ class Within:
         arrays: the names of the step's parameters and of its arithmetic operands, which are arrays or trees of arrays.
         entered: for each function, by site, the kinds of the values that it read each time it was followed.
         followed: the sites of the calls that were followed.
+        gathers: the statements before which variables are gathered, by site.
+        wanted: more such statements, found by following the functions; None if nothing may be gathered.
     """
 
     functions: dict[int, FunctionDef | Lambda]
@@ -35,6 +52,8 @@ class Within:
     lines: dict[tuple[int, str], tuple[Node, tuple[str, ...]]]
     entered: dict[int, list[dict[str, Kind]]] = field(default_factory=dict)
     followed: set[int] = field(default_factory=set)
+    gathers: dict[int, Gather] = field(default_factory=dict)
+    wanted: dict[int, Gather] | None = None
 
     def holds(self, function: Node) -> bool:
         """Returns whether the given function is defined in the step."""
