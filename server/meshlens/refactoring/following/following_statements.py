@@ -170,7 +170,8 @@ def _best_gather(follow: Follow, statements: tuple[Node, ...], before: list[Env]
     for place in range(len(before) - 1, 0, -1):
         needed = frozenset[str]().union(*(names_used(one) for one in statements[place:]))
         kinds = {name: kind for name, kind in before[place].items() if name in needed and not {flat(kind)} <= SAME}
-        rows = tuple(name for name, kind in kinds.items() if {flat(one) for one in leaves(kind)} == {"rows"})
+        inputs = follow.given | names_bound(one for one in statements[:place] if not _runs_code(one))
+        rows = tuple(name for name, kind in kinds.items() if _are_rows(kind, is_input=name in inputs))
         counts = tuple(name for name, kind in kinds.items() if kind == "count")
         own = names_bound(statements[:place]) | follow.given
         computed = {name for one, env in zip(statements[:place], before, strict=False) for name in _computed(one, env)}
@@ -180,9 +181,18 @@ def _best_gather(follow: Follow, statements: tuple[Node, ...], before: list[Env]
     return None
 
 
+def _are_rows(kind: Kind, *, is_input: bool) -> bool:
+    """Returns whether a value certainly consists of arrays with rows; a function may return other objects."""
+    return {*leaves(kind)} <= ({"rows", "tree"} if is_input else {"rows"})
+
+
+def _runs_code(statement: Node) -> bool:
+    return any(isinstance(one, Call) for one in walk(statement))
+
+
 def _computed(statement: Node, env: Env) -> set[str]:
     """Returns the variables that a statement computes from rows and from other variables, such as parameters."""
-    if not isinstance(statement, Assign) or not any(isinstance(one, Call) for one in walk(statement.value)):
+    if not isinstance(statement, Assign) or not _runs_code(statement):
         return set()
     kinds = {flat(env[name]) for name in names_used(statement.value) if name in env}
     return names_bound([statement]) if {"rows", "same"} <= kinds else set()
