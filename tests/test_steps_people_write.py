@@ -384,16 +384,6 @@ def test_a_method_of_the_state_gets_what_the_step_has_calculated_for_all_rows(tm
     runs_alike(tmp_path, text, after)
 
 
-@pytest.mark.jax
-@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
-@pytest.mark.parametrize("call", ["apply(scores)", "cov(*scores)"])
-def test_what_the_step_has_calculated_is_gathered_for_a_call_that_may_combine_rows(tmp_path, target, call):
-    text = OF_THE_STATE.replace("CALL", call)
-    after = converted_step(tmp_path, text, target)
-    assert 'scores = jax.lax.all_gather(scores, axis_name="batch", tiled=True)' in after
-    runs_alike(tmp_path, text, after)
-
-
 def test_a_method_of_the_state_does_not_get_the_batch_itself(tmp_path):
     assert refusal(tmp_path, OF_THE_STATE.replace("CALL", "cov(batch)")) == "unreduced-output"
 
