@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
@@ -65,6 +65,13 @@ _PUTS_TOGETHER = frozenset(
 )
 _MOST_KEYS = 4
 _MOST_GATHERS = 3
+_WAYS: list[tuple[Literal["by losses", "by helpers", ""], bool, bool]] = [
+    *(("", by_helpers, is_kept) for by_helpers, is_kept in itertools.product((False, True), repeat=2)),
+    ("by losses", False, False),
+    ("by losses", True, False),
+    ("by helpers", True, False),
+]
+"""The ways to reduce, in the order in which they are tried; see `_Modes`."""
 _REDUCERS = {"mean": "pmean", "total": "psum"}
 _CONSTRUCTS = Constructs(call_of, follow_function)
 
@@ -133,7 +140,8 @@ class _Modes:
         kept: the names of keys that stay the same; each device folds its index into them only where calls receive them.
         joins_norms: whether its layers are made to average batch statistics over all devices.
         by_helpers: whether the functions that the step calls may reduce on its behalf.
-        gathers: whether rows may be gathered, so that every device computes the rest of a loss for all rows.
+        gathers: whether rows may be gathered, so that every device computes the rest of a loss for all rows: by losses
+            alone, by the helpers that run for them too, or "" for neither.
     """
 
     parameters: tuple[str, ...]
@@ -141,7 +149,7 @@ class _Modes:
     kept: frozenset[str]
     joins_norms: bool
     by_helpers: bool
-    gathers: bool = False
+    gathers: Literal["by losses", "by helpers", ""] = ""
 
 
 class Passed(NamedTuple):
@@ -190,8 +198,7 @@ def reductions(
     first: Obstacle | None = None
     unknown: Reductions | None = None
     renewing: Reductions | None = None
-    ways = [*itertools.product((False,), (False, True), (False, True)), (True, False, False), (True, True, False)]
-    for gathers, by_helpers, is_kept in ways:
+    for gathers, by_helpers, is_kept in _WAYS:
         for alike in (alike for count in range(is_kept, len(keys) + 1) for alike in combinations(keys, count)):
             try:
                 folds, stay = frozenset(keys) - {*alike}, frozenset(alike if is_kept else ())
@@ -262,25 +269,27 @@ def _holds(kind: Kind, *wanted: str) -> bool:
 def _gathered(view: FileView, target: Target, shared: frozenset[str], keys: _Modes, passed: Passed) -> Reductions:
     """Returns the reductions of a step, with one more place at which rows are gathered as long as that helps."""
     gathers: dict[Place, dict[int, Gather]] = {}
-    while True:
+    for is_last in (*[False] * _MOST_GATHERS, True):
         wanted: list[Helper] = []
-        count = sum(map(len, gathers.values()))
         try:
             found = _reductions(view, target, shared, keys, passed, (gathers, wanted))
         except Obstacle:
-            if not _adds(gathers, wanted) or count >= _MOST_GATHERS:
+            if is_last or not _adds(gathers, wanted):
                 raise
             continue
-        if not _adds(gathers, wanted) or count >= _MOST_GATHERS:
-            return found
+        if is_last or not _adds(gathers, wanted):
+            break
+    return found
 
 
 def _adds(gathers: dict[Place, dict[int, Gather]], wanted: Iterable[Helper]) -> bool:
     """Adds the places at which functions want to gather rows; returns whether there are any."""
-    found = [(one.place, one.within.wanted) for one in wanted if one.within.wanted]
-    for place, more in found:
-        gathers[place] = {**gathers.get(place, {}), **more}
-    return bool(found)
+    before = {place: dict(known) for place, known in gathers.items()}
+    for one in wanted:
+        for site, more in (one.within.wanted or {}).items():
+            known = gathers.setdefault(one.place, {})
+            known[site] = more.together(known.get(site, more))
+    return gathers != before
 
 
 def _reductions(
@@ -294,6 +303,7 @@ def _reductions(
     known, (gathers, wanted) = within(target), gathering
     step = Helper(view, target, known, {}, gathers, is_step=True)
     known.gathers, known.wanted = gathers.get(step.place, {}), {} if keys.gathers else None
+    known.is_for_losses = keys.gathers == "by losses"
     wanted.append(step)
     streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
     bundles = bundles_of(target)

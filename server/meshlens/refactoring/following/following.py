@@ -942,7 +942,8 @@ def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> b
     if len(rows) < 2:
         return False
     shapes = (shape_of(node, follow.shapes) for node in rows)
-    if len({len(shape) for shape in shapes if shape is not None}) > 1:
+    exact = {len(shape) for shape in shapes if shape is not None}
+    if len(exact) > 1 or (exact and max(map(follow.least_axes, rows)) > min(exact)):
         return True
     more = [one for one in (axes_more(follow, node) for node in rows) if one is not None]
     return any(root == other and count != others for root, count in more for other, others in more)

@@ -161,6 +161,7 @@ def _around(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow 
     """Returns the scope around the function that a call runs; see `entered` for a function that is called by name."""
     meant = follow.meant(node.callee)
     is_named = isinstance(node.callee, (Name, Attribute)) and meant[0] is follow and meant[1] is node.callee
+    is_named &= follow.within is None or not follow.within.is_for_losses
     return entered(follow, home, known, node) if is_named else known[1]
 
 

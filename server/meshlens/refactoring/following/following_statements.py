@@ -92,6 +92,7 @@ from meshlens.refactoring.reading.mentions import mentions_of
 
 _CHECKS = frozenset({"chex.assert_shape", "chex.assert_axis_dimension"})
 _STORES = frozenset("append extend insert add update setdefault".split())
+_OF_ARRAYS = frozenset({"shape", "ndim", "dtype", "size", "T", "at", "astype", "reshape"})
 _DICT = Name("name", 0, "dict")
 _ASSERTED = "an assertion expects all rows of the batch, but each device has only some; use jit with sharding"
 _SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perplexity|metrics?)")
@@ -147,7 +148,7 @@ def _gather(follow: Follow, gather: Gather) -> None:
     kinds = {flat(follow.env.get(name, "same")) for name in gather.rows}
     if kinds - {"rows"} or any(follow.env.get(name) != "count" for name in gather.counts):
         raise Obstacle("reduced-inside", "a function may need to gather different values on different calls")
-    follow.env |= dict.fromkeys((*gather.rows, *gather.counts), "same")
+    follow.env |= {**dict.fromkeys(gather.rows, "alike"), **dict.fromkeys(gather.counts, "same")}
 
 
 def _combines_rows(follow: Follow, statement: Node, before: Env) -> bool:
@@ -162,23 +163,31 @@ def _combines_rows(follow: Follow, statement: Node, before: Env) -> bool:
 def _best_gather(follow: Follow, statements: tuple[Node, ...], before: list[Env]) -> Gather | None:
     """Returns the last place at which everything that the rest of a function needs can be gathered; None if nowhere.
 
-    At least one of the values must come from a computation with parameters, such as a network; otherwise, every device
-    would do all of the work.
+    A computation with parameters, such as a network, must come before it, or every device would do all of the work.
     """
     if follow.seen.moved:
         return None
     for place in range(len(before) - 1, 0, -1):
         needed = frozenset[str]().union(*(names_used(one) for one in statements[place:]))
         kinds = {name: kind for name, kind in before[place].items() if name in needed and not {flat(kind)} <= SAME}
-        inputs = follow.given | names_bound(one for one in statements[:place] if not _runs_code(one))
+        inputs = follow.given | names_bound(one for one in statements[:place] if not _runs_code(one)) | follow.computed
+        inputs |= needed - _asked(statements)
         rows = tuple(name for name, kind in kinds.items() if _are_rows(kind, is_input=name in inputs))
         counts = tuple(name for name, kind in kinds.items() if kind == "count")
         own = names_bound(statements[:place]) | follow.given
-        computed = {name for one, env in zip(statements[:place], before, strict=False) for name in _computed(one, env)}
+        computed: set[str] = set()
+        for one, env in zip(statements[:place], before, strict=False):
+            computed |= _computed(one, env, computed, own=frozenset(follow.local))
         is_all = len(rows) + len(counts) == len(kinds) and kinds.keys() <= own
-        if is_all and not computed.isdisjoint(rows) and not any(map(is_mixture, kinds.values())):
+        if is_all and not computed.isdisjoint(needed) and not any(map(is_mixture, kinds.values())):
             return Gather(statements[place], rows, counts)
     return None
+
+
+def _asked(statements: Iterable[Node]) -> set[str]:
+    """Returns the variables of which code reads attributes or calls methods, as it does with a distribution."""
+    found = (node for one in statements for node in walk(one) if isinstance(node, Attribute))
+    return {root_name(one) for one in found if one.name not in _OF_ARRAYS}
 
 
 def _are_rows(kind: Kind, *, is_input: bool) -> bool:
@@ -190,12 +199,22 @@ def _runs_code(statement: Node) -> bool:
     return any(isinstance(one, Call) for one in walk(statement))
 
 
-def _computed(statement: Node, env: Env) -> set[str]:
-    """Returns the variables that a statement computes from rows and from other variables, such as parameters."""
-    if not isinstance(statement, Assign) or not _runs_code(statement):
+def _computed(statement: Node, env: Env, earlier: set[str], own: frozenset[str]) -> set[str]:
+    """Returns the variables that a statement computes from rows and others, such as parameters, or from earlier ones.
+
+    Args:
+        statement: the statement.
+        env: the kinds of variables before it.
+        earlier: the variables that earlier statements computed in this way.
+        own: the functions that the followed function defines, which may do so too.
+    """
+    if not isinstance(statement, Assign):
         return set()
-    kinds = {flat(env[name]) for name in names_used(statement.value) if name in env}
-    return names_bound([statement]) if {"rows", "same"} <= kinds else set()
+    used = names_used(statement.value)
+    kinds = {flat(env[name]) for name in used if name in env}
+    is_run = _runs_code(statement) and ({"rows", "same"} <= kinds or not used.isdisjoint(own))
+    is_computed = is_run or not used.isdisjoint(earlier)
+    return names_bound([statement]) if is_computed else set()
 
 
 def _lose(follow: Follow, statement: Node) -> None:

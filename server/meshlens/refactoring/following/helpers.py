@@ -85,17 +85,21 @@ class Helper:
 
 
 def helper_called(view: FileView, function: FunctionDef, caller: Helper) -> Helper | None:
-    """Returns the record of a top-level function or method that a step or a helper calls; None for other functions.
+    """Returns the record of a function that a step or a helper calls; None for functions that cannot reduce.
+
+    It may be a method, at the top level of a file, or beside its caller in a function that makes both.
 
     Args:
         view: the file of the called function.
         function: its node, possibly without the method's `self` among its parameters.
         caller: the function that calls it.
     """
+    is_here = view.path == caller.view.path
+    homes = {None, home_of(view, caller.target.at(caller.target.node.site)) if is_here else None}
     found = [
         one
         for one in functions_called(view, function.function.name)
-        if one.node.function.body is function.function.body and home_of(view, one.at(one.node.site)) is None
+        if one.node.function.body is function.function.body and home_of(view, one.at(one.node.site)) in homes
     ]
     if len(found) != 1 or any(last_name(one) not in _OF_CLASSES for one in found[0].node.function.decorators):
         return None
@@ -105,6 +109,7 @@ def helper_called(view: FileView, function: FunctionDef, caller: Helper) -> Help
         known = within(target)
         known.gathers = caller.gathers.get(place, {})
         known.wanted = {} if caller.within.wanted is not None else None
+        known.is_for_losses = caller.within.is_for_losses
         parameter = _axis_parameter(target)
         caller.every[place] = Helper(view, target, known, caller.every, caller.gathers, parameter)
     return caller.every[place]

@@ -13,8 +13,8 @@ differently.
 "count": the number of rows of a device, or a multiple of it.
 "shape": the shape of an array with rows.
 "places": the positions of a device's rows, starting from 0 on each device; valid only as indices of those rows.
-"key": a random key that is the same on all devices; "alike": numbers drawn from such a key; neither may be combined
-with rows.
+"key": a random key that is the same on all devices; "alike": numbers drawn from such a key, or the rows of all devices;
+neither may be combined with a device's rows.
 "own": a random key that differs on each device.
 "mixed": anything else; nothing is known about it.
 A tuple of kinds describes a tuple of values, and `Listed` a list; `Keyed` describes a dictionary with known keys.
@@ -183,6 +183,8 @@ def combined(operator: str, left: Kind, right: Kind) -> str:
         return ("added" if both & {"added", "mean"} else "begun") if is_sum else "mixed"
     if "mixed" in (one, other) or "places" in (one, other) or is_container:
         return "mixed"
+    if {one, other} <= {"same", "alike"}:
+        return applied((one, other))
     if operator in ("+", "-"):
         # A constant added to a mean is its own mean, but one added to a sum would be counted once per device.
         return together((one, other)) if "count" not in (one, other) and {one, other} != {"total", "same"} else "mixed"

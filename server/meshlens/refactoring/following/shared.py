@@ -46,7 +46,7 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
 from meshlens.refactoring.reading.made import BATCH
 from meshlens.refactoring.reading.parameters import must_go_by_position
-from meshlens.refactoring.reading.passed import hold_no_rows, hold_rows, passed_by_host, rows_of
+from meshlens.refactoring.reading.passed import hold_no_rows, hold_rows, is_passed_anew, passed_by_host, rows_of
 
 _SHARED = frozenset(
     "params parameters param state train_state opt_state optimizer_state model variables lr learning_rate rate config "
@@ -490,7 +490,7 @@ def _rows_updated(
     view: FileView, target: Target, learned: frozenset[str], axes: tuple[int | None, ...]
 ) -> tuple[int | None, ...]:
     """Selects the arguments whose arrays all have one row for each entry, such as the particles of a simulation."""
-    calls = passed_by_host(view, target)
+    calls = passed_by_host(view, target).values()
     names = [parameter.name for parameter in target.parameters[: len(axes)] if parameter.name not in learned]
     every = [{name: rows_of(call, (name,)) for name in names if len(call.get(name, ())) > 1} for call in calls]
     held = {name for name in names if every and all((rows.get(name) or 0) > 1 for rows in every)}
@@ -514,8 +514,10 @@ def _by_arrays_passed(
     batches = {name for name, axis in zip(names, axes, strict=False) if axis == 0} or {names[one] for one in unclear}
     found = list(axes)
     for place, obstacle in unclear.items():
-        calls = [(call.get(names[place]), rows_of(call, batches)) for call in passed]
-        if calls and all(arrays and hold_rows(arrays, rows) for arrays, rows in calls):
+        calls = [(call.get(names[place]), rows_of(call, batches)) for call in passed.values()]
+        is_new = all(is_passed_anew(view, site, names[place], place) for site in passed)
+        # An array that outlives the batch, such as a table, may have as many entries by coincidence.
+        if calls and is_new and all(arrays and hold_rows(arrays, rows) for arrays, rows in calls):
             found[place] = 0
         elif not calls or not all(arrays is not None and hold_no_rows(arrays, rows) for arrays, rows in calls):
             raise obstacle

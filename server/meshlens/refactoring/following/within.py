@@ -32,6 +32,11 @@ class Gather:
     rows: tuple[str, ...]
     counts: tuple[str, ...]
 
+    def together(self, other: Gather) -> Gather:
+        """Returns this with the variables that another one gathers before the same statement."""
+        rows, counts = (*self.rows, *other.rows), (*self.counts, *other.counts)
+        return Gather(self.statement, tuple(dict.fromkeys(rows)), tuple(dict.fromkeys(counts)))
+
 
 @dataclass(slots=True)
 class Within:
@@ -45,6 +50,7 @@ class Within:
         followed: the sites of the calls that were followed.
         gathers: the statements before which variables are gathered, by site.
         wanted: more such statements, found by following the functions; None if nothing may be gathered.
+        is_for_losses: whether only losses may reduce on behalf of a step, not their helpers.
     """
 
     functions: dict[int, FunctionDef | Lambda]
@@ -54,6 +60,7 @@ class Within:
     followed: set[int] = field(default_factory=set)
     gathers: dict[int, Gather] = field(default_factory=dict)
     wanted: dict[int, Gather] | None = None
+    is_for_losses: bool = False
 
     def holds(self, function: Node) -> bool:
         """Returns whether the given function is defined in the step."""

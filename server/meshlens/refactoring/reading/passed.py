@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias
 
 from meshlens.axes.domain.values import Const, Data, Seq, Site
+from meshlens.facts.nodes import Call, For, FunctionDef, While, parameters_of
 from meshlens.project.solving.solution import Solution, calls_to
+from meshlens.project.trees import bound_by, names_used, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import Target
 
@@ -17,7 +19,7 @@ _Pairs: TypeAlias = "list[tuple[str, Sizes]]"
 """The arrays in an argument, each as its key and its shape."""
 
 
-def passed_by_host(view: FileView, target: Target) -> tuple[Mapping[str, Arrays], ...]:
+def passed_by_host(view: FileView, target: Target) -> Mapping[Site, Mapping[str, Arrays]]:
     """Returns the arrays in each argument, by parameter, for every call of a function from the host in its file.
 
     Calls about whose arguments nothing is known are left out.
@@ -25,8 +27,10 @@ def passed_by_host(view: FileView, target: Target) -> tuple[Mapping[str, Arrays]
     found: dict[Site, dict[str, list[Sizes]]] = {}
     for (call, label, _), shapes in _arrays_passed(view, target).items():
         found.setdefault(call, {}).setdefault(label, []).extend(shapes)
-    calls = ({name: tuple(dict.fromkeys(shapes)) for name, shapes in call.items()} for call in found.values())
-    return tuple(call for call in calls if any(arrays != (None,) for arrays in call.values()))
+    calls = {
+        site: {name: tuple(dict.fromkeys(shapes)) for name, shapes in call.items()} for site, call in found.items()
+    }
+    return {site: call for site, call in calls.items() if any(arrays != (None,) for arrays in call.values())}
 
 
 def axes_by_key(view: FileView, target: Target) -> dict[str, int]:
@@ -92,10 +96,35 @@ def _known(shapes: Arrays) -> Arrays:
 
 def shapes_passed(view: FileView, target: Target) -> dict[str, Sizes]:
     """Returns the shapes of the parameters that always receive one array of the same shape."""
-    calls = passed_by_host(view, target)
+    calls = tuple(passed_by_host(view, target).values())
     names = set(calls[0]).intersection(*calls) if calls else set()
     arrays = {name: {call[name] for call in calls} for name in names}
     return {name: shapes[0] for name, found in arrays.items() if len(found) == 1 and len(shapes := found.pop()) == 1}
+
+
+def is_passed_anew(view: FileView, call: Site, name: str, place: int) -> bool:
+    """Returns whether a call passes a value that was computed since the last call, or that its function was given.
+
+    Args:
+        view: the file of the function.
+        call: the call.
+        name: the parameter.
+        place: its position.
+    """
+    path = path_to(view, call)
+    node = path[-1] if path else None
+    if not isinstance(node, Call):
+        return False
+    named = [value for label, _, value in node.arguments if label == name]
+    splats = [value for label, _, value in node.arguments if label == "*"]
+    given = [*named, *splats, *(value for label, _, value in node.arguments[place : place + 1] if label is None)][:1]
+    loops = [one for one in path if isinstance(one, (For, While))]
+    renewed = {bound for one in walk(loops[-1]) for bound in bound_by(one)} if loops else set()
+    renewed |= {one.name for one in parameters_of(path[0])} if isinstance(path[0], FunctionDef) else set()
+    return any(
+        any(isinstance(part, Call) for part in walk(value)) or not renewed.isdisjoint(names_used(value))
+        for value in given
+    )
 
 
 def rows_of(call: Mapping[str, Arrays], batches: Collection[str]) -> int | None:
