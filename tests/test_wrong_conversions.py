@@ -824,10 +824,19 @@ for _ in range(3):
 """
 
 
-@pytest.mark.parametrize("name", FEWER_AXES)
-def test_rows_beside_another_axis_stop_a_conversion(tmp_path, name):
-    text = HEAD + COLUMN.replace("VALUE", FEWER_AXES[name])
+def test_rows_beside_another_axis_stop_a_conversion(tmp_path):
+    text = HEAD + COLUMN.replace("VALUE", FEWER_AXES["a column beside a flat array"])
     assert refusal(tmp_path, text.replace("SHAPE", "(3, 1)")) == "no-mean"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
+@pytest.mark.parametrize("name", ["in a variable", "by a function", "picked"])
+def test_predictions_that_meet_all_targets_are_gathered(tmp_path, target, name):
+    text = HEAD + COLUMN.replace("VALUE", FEWER_AXES[name]).replace("SHAPE", "(3, 1)")
+    after = converted_step(tmp_path, text, target)
+    assert "targets, pred = jax.lax.all_gather((targets, pred)" in after
+    runs_alike(tmp_path, text, after)
 
 
 @pytest.mark.jax

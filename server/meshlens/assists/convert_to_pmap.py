@@ -2,7 +2,9 @@
 
 Values that all devices share (parameters, state, scalars) are passed whole, with `in_axes=None`, and results that are
 equal on all devices are returned once, with `out_axes=None`, so a training loop changes only where it passes the batch.
-Gradients are averaged over the devices as soon as the code computes them.
+Gradients are averaged over the devices as soon as the code computes them. Where a loss combines the rows of the batch,
+as a contrastive loss or a ranking does, the rows are gathered, and every device computes the rest for all of them.
+The shapes that the calls pass show which arguments hold rows, if their names do not.
 The results equal those on one device up to the order of summation, unless each device draws its own random numbers; in
 that case, the title of the action and the report say so.
 A function is refused if it returns a value that differs between devices and has no rows, or if MeshLens cannot tell

@@ -4,7 +4,8 @@ Values that all devices share get the spec `P()` and the batch gets `P("batch")`
 device gets its rows, and results that are equal on all devices are returned once.
 Importing the module does not start JAX's backend: the mesh and the compiled function are created at the first call.
 Gradients are averaged over the devices as soon as the code computes them; `check_vma=False` keeps `shard_map` from also
-summing them.
+summing them. Where a loss combines the rows of the batch, as a contrastive loss or a ranking does, the rows are
+gathered, and every device computes the rest for all of them.
 The results equal those on one device up to the order of summation, unless each device draws its own random numbers; in
 that case, the title of the action and the report say so. If the function cannot be wrapped, the refusal gives the
 reason.

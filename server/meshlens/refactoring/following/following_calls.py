@@ -203,8 +203,10 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "same" if SAME.issuperset(map(flat, home.names(callee))) else "mixed"
     if is_along_last(node):
         # Following a product or a call shows how many axes its result has.
-        follow.kind(values[0])
-        note_axes(follow.seen.along_last, (follow.view.path, node.site), follow.least_axes(values[0]))
+        is_whole = flat(follow.kind(values[0])) in SAME
+        least = follow.least_axes(values[0])
+        # What all devices hold has no row axis that could be the last one.
+        note_axes(follow.seen.along_last, (follow.view.path, node.site), max(least, 2) if is_whole else least)
     if (is_known or is_method or is_bare) and (name in MEANS or name in SUMS):
         return _reduction(follow, node, name, values, is_method)
     first = follow.kind(values[0])

@@ -13,6 +13,7 @@ from meshlens.facts.nodes import (
     Assign,
     Attribute,
     AugAssign,
+    BinaryOperation,
     BoolOperation,
     Break,
     Call,
@@ -212,7 +213,8 @@ def _computed(statement: Node, env: Env, earlier: set[str], own: frozenset[str])
         return set()
     used = names_used(statement.value)
     kinds = {flat(env[name]) for name in used if name in env}
-    is_run = _runs_code(statement) and ({"rows", "same"} <= kinds or not used.isdisjoint(own))
+    multiplies = any(isinstance(one, BinaryOperation) and one.operator == "@" for one in walk(statement.value))
+    is_run = (multiplies or _runs_code(statement)) and ({"rows", "same"} <= kinds or not used.isdisjoint(own))
     is_computed = is_run or not used.isdisjoint(earlier)
     return names_bound([statement]) if is_computed else set()
 
