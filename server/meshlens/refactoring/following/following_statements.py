@@ -169,6 +169,9 @@ def _best_gather(follow: Follow, statements: tuple[Node, ...], before: list[Env]
     if follow.seen.moved:
         return None
     for place in range(len(before) - 1, 0, -1):
+        if follow.lines is not None and any(_differentiates(follow, one) for one in statements[place:]):
+            # The gradients of the step itself are the work to share.
+            continue
         needed = frozenset[str]().union(*(names_used(one) for one in statements[place:]))
         kinds = {name: kind for name, kind in before[place].items() if name in needed and not {flat(kind)} <= SAME}
         inputs = follow.given | names_bound(one for one in statements[:place] if not _runs_code(one)) | follow.computed
@@ -183,6 +186,15 @@ def _best_gather(follow: Follow, statements: tuple[Node, ...], before: list[Env]
         if is_all and not computed.isdisjoint(needed) and not any(map(is_mixture, kinds.values())):
             return Gather(statements[place], rows, counts)
     return None
+
+
+def _differentiates(follow: Follow, statement: Node) -> bool:
+    return any(
+        takes(home.view, maker)
+        for one in walk(statement)
+        if isinstance(one, Call)
+        for home, maker in [follow.meant(one.callee)]
+    )
 
 
 def _asked(statements: Iterable[Node]) -> set[str]:
@@ -466,7 +478,7 @@ def _expression(follow: Follow, statement: ExpressionStatement) -> None:
     if isinstance(node.callee, Attribute) and isinstance(node.callee.object, Name):
         holders = [node.callee.object.name]
         given = together(follow.kind(value) for _, _, value in node.arguments)
-    if given == "same":
+    if given in SAME:
         for name in holders if last_name(node.callee) in _STORES else ():
             if flat(follow.look_up(name)) == "rows":
                 follow.env[name] = "both"
