@@ -159,13 +159,26 @@ def _program(template: str, bodies: list[str]) -> str:
     return text
 
 
-@pytest.mark.parametrize(("template", "target"), COMBINED)
-def test_what_has_rows_meet_is_refused(tmp_path: Path, template: str, target: str) -> None:
-    mixes = [one for one in MIXES if template is LINEN or one not in REDUCED]
-    text = _program(template, mixes)
-    after, refused = converted_steps(tmp_path, text, len(mixes), target)
-    assert [body for n, body in enumerate(mixes) if n not in refused] == []
+@pytest.mark.parametrize("target", ["shard_map", "pmap"])
+def test_a_model_that_has_rows_meet_is_refused(tmp_path: Path, target: str) -> None:
+    text = _program(LINEN, MIXES)
+    after, refused = converted_steps(tmp_path, text, len(MIXES), target)
+    assert [body for n, body in enumerate(MIXES) if n not in refused] == []
     assert after == text
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", some(["shard_map", "pmap"], 1))
+def test_a_function_that_has_rows_meet_is_refused_or_gathers_them(tmp_path: Path, target: str) -> None:
+    mixes = [one for one in MIXES if one not in REDUCED]
+    _, refused = converted_steps(tmp_path, _program(PLAIN, mixes), len(mixes), target)
+    assert 0 < len(refused) < len(mixes)
+    # Python's `max` cannot compare traced numbers.
+    gathered = [one for n, one in enumerate(mixes) if n not in refused and one != "X - max(X[:, 0])"]
+    before = _program(PLAIN, gathered)
+    after, refused = converted_steps(tmp_path, before, len(gathered), target)
+    assert refused == []
+    runs_alike(tmp_path, before, after)
 
 
 @pytest.mark.jax

@@ -169,11 +169,30 @@ def loss_fn(params, batch):
     return HEAD + body + STEP + TIME_MAJOR
 
 
+NOT_GATHERED = [
+    "other axis after a turn",
+    "mapped over another axis",
+    "branch that a row picks",
+    "einsum over the rows and another axis",
+    "one scan over the rows",
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COUPLES)
+@pytest.mark.parametrize("name", NOT_GATHERED)
 def test_rows_that_meet_stop_a_conversion(tmp_path, name):
     text = HEAD + HELPERS.replace("VALUE", COUPLES[name]) + STEP + CALLS
     assert refusal(tmp_path, text) == "no-mean"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
+@pytest.mark.parametrize("name", depth.some([name for name in COUPLES if name not in NOT_GATHERED], 5))
+def test_rows_that_meet_are_gathered(tmp_path, target, name):
+    text = HEAD + HELPERS.replace("VALUE", COUPLES[name]) + STEP + CALLS
+    after = converted_step(tmp_path, text, target)
+    assert "all_gather" in after
+    runs_alike(tmp_path, text, after)
 
 
 @pytest.mark.parametrize("name", SCANS)
@@ -796,7 +815,7 @@ def load(rows):
     return jnp.sin(jnp.arange(3.0 * rows)).reshape(rows, 3)
 
 
-params, loss = step(jnp.ones(3), load(16), load(8))
+params, loss = step(jnp.ones(3), load(16), load(FEWER))
 """
 FEWER_AXES = {
     "a column beside a flat array": "jnp.mean((batch @ params - targets) ** 2)",
@@ -856,10 +875,15 @@ def test_a_target_for_all_rows_is_not_split_with_them(tmp_path):
 @pytest.mark.jax
 @pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_what_is_taken_for_a_batch_and_has_other_rows_raises(tmp_path, target):
-    converted = converted_step(tmp_path, HEAD + TWO_SIZES, target)
+    fewer = 'int(os.environ.get("ROWS_OF_TARGETS", "8"))'
+    converted = converted_step(tmp_path, HEAD + "import os\n" + TWO_SIZES.replace("FEWER", fewer), target)
     (tmp_path / "converted.py").write_text(converted)
     found = numbers_of_programs.differences(tmp_path / "converted.py", tmp_path / "converted.py")
     assert "ValueError: the arrays of one batch have different numbers of rows: [8, 16]" in found[0]
+
+
+def test_a_batch_that_certainly_has_other_rows_is_refused(tmp_path):
+    assert refusal(tmp_path, HEAD + TWO_SIZES.replace("FEWER", "8")) == "which-batch"
 
 
 FUNCTION = """

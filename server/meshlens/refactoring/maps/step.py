@@ -437,15 +437,15 @@ def _must_have_as_many_rows(target: Target, axes: tuple[int | None, ...], shapes
 
 
 def _must_hold_as_many_rows(view: FileView, target: Target, axes: tuple[int | None, ...]) -> None:
-    """Checks that no call passes a batch whose arrays have different numbers of rows, or that also holds numbers.
+    """Checks that no call passes a batch whose arrays have different numbers of rows.
 
     Raises:
         Obstacle: a call does.
     """
     names = {one.name for one, axis in zip(target.parameters, axes, strict=False) if axis == 0}
     for name, rows in rows_by_key(view, target):
-        if name in names and len(set(rows.values())) > 1:
-            said = ", ".join(f'{count if count is not None else "none"} in "{key}"' for key, count in rows.items())
+        if name in names and len({*rows.values()} - {None}) > 1:
+            said = ", ".join(f'{count} in "{key}"' for key, count in rows.items() if count is not None)
             raise Obstacle("which-batch", f'the arrays in "{name}" have different numbers of rows ({said})')
 
 
