@@ -315,6 +315,17 @@ def test_a_record_of_sums_is_summed_over_the_devices(tmp_path, target, count):
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
+RENEWED = """
+    def __post_init__(self):
+        object.__setattr__(self, "loss", self.loss**2)
+"""
+
+
+@pytest.mark.parametrize("loss", ["jnp.sum(loss)", "jnp.mean(loss)", "jnp.max(loss)"])
+def test_a_record_that_changes_what_it_stores_is_refused(tmp_path, loss):
+    assert refusal(tmp_path, _records(loss, "16", RENEWED)) == "unreduced-output"
+
+
 def test_a_record_of_something_else_is_refused(tmp_path):
     # The helper takes its arguments by keyword, so it cannot get the name of the axis.
     assert refusal(tmp_path, _records("jnp.max(loss)", "logits.shape[0]")) == "parameters"

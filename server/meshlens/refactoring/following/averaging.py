@@ -55,7 +55,7 @@ from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
 from meshlens.refactoring.reading.made import BATCH, used_as_arrays
 from meshlens.refactoring.reading.own_methods import owner_of
 from meshlens.refactoring.reading.scopes import home_of
-from meshlens.refactoring.writing.hoisting import hoisted, reduction
+from meshlens.refactoring.writing.hoisting import hoisted, reduction, start_of_own_line
 from meshlens.refactoring.writing.spelling import Spelling, fresh
 from meshlens.refactoring.writing.writing import lines_before, wrapping
 from meshlens.text import Edit, FileEdit, Span
@@ -209,9 +209,9 @@ def reductions(
                 continue
             if not _holds(found.results, "own", "mixed", "count", *LINEAR):
                 return found
-            renewing = renewing or (_renewing(view, target, found) if not gathers else None)
             if gathers:
                 continue
+            renewing = renewing or _renewing(view, target, found)
             if unknown is None and not _holds(found.results, "own"):
                 unknown = found
     if (possible := renewing or unknown) is not None:
@@ -269,17 +269,17 @@ def _holds(kind: Kind, *wanted: str) -> bool:
 def _gathered(view: FileView, target: Target, shared: frozenset[str], keys: _Modes, passed: Passed) -> Reductions:
     """Returns the reductions of a step, with one more place at which rows are gathered as long as that helps."""
     gathers: dict[Place, dict[int, Gather]] = {}
-    for is_last in (*[False] * _MOST_GATHERS, True):
+    for _ in range(_MOST_GATHERS):
         wanted: list[Helper] = []
         try:
             found = _reductions(view, target, shared, keys, passed, (gathers, wanted))
         except Obstacle:
-            if is_last or not _adds(gathers, wanted):
+            if not _adds(gathers, wanted):
                 raise
-            continue
-        if is_last or not _adds(gathers, wanted):
-            break
-    return found
+        else:
+            if not _adds(gathers, wanted):
+                return found
+    return _reductions(view, target, shared, keys, passed, (gathers, []))
 
 
 def _adds(gathers: dict[Place, dict[int, Gather]], wanted: Iterable[Helper]) -> bool:
@@ -525,10 +525,7 @@ def _line_below(view: FileView, target: Target, statement: Node, text: str, guar
 
 
 def _lines_above(view: FileView, target: Target, gather: Gather, spelling: Spelling, axis: str, guard: str) -> FileEdit:
-    start = view.span(target.at(gather.statement.site)).start
-    if view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
-        line = line_of(view, target.at(gather.statement.site))
-        raise Obstacle("no-place", f"line {line} contains more than one statement; put each on its own line")
+    start = start_of_own_line(view, target, gather.statement)
     lines = [reduction(gather.rows, "all_gather", spelling, axis)]
     lines += [reduction(gather.counts, "psum", spelling, axis)] if gather.counts else []
     if guard:

@@ -984,8 +984,15 @@ def _is_count(follow: Follow, node: Node) -> bool:
 def operand_kind(follow: Follow, node: Node) -> Kind:
     """Returns the kind of an operand; gradients are reduced before other operations, as is conventional."""
     kind = follow.kind(node)
-    home, maker = follow.meant(node.callee) if isinstance(node, Call) else (follow, node)
-    return follow.settled(node, kind) if isinstance(node, Call) and takes(home.view, maker) else kind
+    return follow.settled(node, kind) if takes_gradient(follow, node) else kind
+
+
+def takes_gradient(follow: Follow, node: Node) -> bool:
+    """Returns whether an expression calls a gradient function."""
+    if not isinstance(node, Call):
+        return False
+    home, maker = follow.meant(node.callee)
+    return takes(home.view, maker)
 
 
 def _comprehension(follow: Follow, node: Comprehension) -> Kind:

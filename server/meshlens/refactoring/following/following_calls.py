@@ -88,7 +88,7 @@ from meshlens.refactoring.following.settled_tests import constant_of
 from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.mentions import bound_at_top
 from meshlens.refactoring.reading.own_methods import OwnMethod, own_method
-from meshlens.refactoring.reading.records import is_record
+from meshlens.refactoring.reading.records import changes_when_rebuilt, is_record
 
 _OVER_ROWS = frozenset(
     "std var nanstd nanvar max min amax amin nanmax nanmin median nanmedian prod nanmean ptp".split()
@@ -248,6 +248,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return row_by_row(given)
     if (is_known or is_method) and _spreads_one_entry(follow, name, values, kinds, node):
         return "rows"
+    if not is_method and not home.binds(name) and changes_when_rebuilt(home.view, callee):
+        return "mixed"
     held = set(map(flat, kinds))
     may_hold = not is_method and not home.binds(name) and (LINEAR & held or held == {"rows", "same"})
     if may_hold and (is_record(home.view, callee) or (name == "dict" and is_bare)):
@@ -295,18 +297,25 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
             follow.seen.moved.add((follow.view.path, node.site))
         if found == "grouped":
             shape = positional[1]
-            number = shape.items[0] if isinstance(shape, (TupleDisplay, ListDisplay)) else shape
-            said = constant_of(follow.constants, number)
-            count = said.value if said is not None and type(said.value) is int else None
-            follow.seen.groups[follow.view.path, node.site] = count
+            _note_groups(follow, node, shape.items[0] if isinstance(shape, (TupleDisplay, ListDisplay)) else shape)
         return found
     if dotted.startswith("einops."):
-        return rearranged(dotted, node.arguments, kinds[0])
+        arranged = rearranged(dotted, node.arguments, kinds[0])
+        if arranged == "grouped":
+            _note_groups(follow, node, next(iter(named.values())) if len(named) == 1 else None)
+        return arranged
     found = applied(kinds, coupled=is_product(name))
     if found == "rows" and any(map(is_mixture, kinds)):
         # The result may be a container of both, too.
         return "both" if _of_object(follow, home, callee, node) == "rows" else "mixed"
     return _of_object(follow, home, callee, node) if found == "rows" else found
+
+
+def _note_groups(follow: Follow, call: Call, number: Node | None) -> None:
+    """Records the number of groups into which a call splits the rows of a device."""
+    said = constant_of(follow.constants, number) if number is not None else None
+    count = said.value if said is not None and type(said.value) is int else None
+    follow.seen.groups[follow.view.path, call.site] = count
 
 
 def _container(node: Call, name: str, kinds: list[Kind]) -> Kind:

@@ -64,9 +64,9 @@ from meshlens.refactoring.following.following import (
     function_of,
     loop_variables,
     made_by,
+    takes_gradient,
 )
 from meshlens.refactoring.following.following_calls import gathered, is_array
-from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import (
     LINEAR,
     SAME,
@@ -93,7 +93,7 @@ from meshlens.refactoring.reading.mentions import mentions_of
 
 _CHECKS = frozenset({"chex.assert_shape", "chex.assert_axis_dimension"})
 _STORES = frozenset("append extend insert add update setdefault".split())
-_OF_ARRAYS = frozenset({"shape", "ndim", "dtype", "size", "T", "at", "astype", "reshape"})
+_ONLY_OF_ARRAYS = frozenset({"shape", "ndim", "dtype", "size", "T", "at", "astype", "reshape"})
 _DICT = Name("name", 0, "dict")
 _ASSERTED = "an assertion expects all rows of the batch, but each device has only some; use jit with sharding"
 _SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perplexity|metrics?)")
@@ -169,7 +169,8 @@ def _best_gather(follow: Follow, statements: tuple[Node, ...], before: list[Env]
     if follow.seen.moved:
         return None
     for place in range(len(before) - 1, 0, -1):
-        if follow.lines is not None and any(_differentiates(follow, one) for one in statements[place:]):
+        rest = (node for one in statements[place:] for node in walk(one))
+        if follow.lines is not None and any(takes_gradient(follow, node) for node in rest):
             # The gradients of the step itself are the work to share.
             continue
         needed = frozenset[str]().union(*(names_used(one) for one in statements[place:]))
@@ -188,19 +189,10 @@ def _best_gather(follow: Follow, statements: tuple[Node, ...], before: list[Env]
     return None
 
 
-def _differentiates(follow: Follow, statement: Node) -> bool:
-    return any(
-        takes(home.view, maker)
-        for one in walk(statement)
-        if isinstance(one, Call)
-        for home, maker in [follow.meant(one.callee)]
-    )
-
-
 def _asked(statements: Iterable[Node]) -> set[str]:
     """Returns the variables of which code reads attributes or calls methods, as it does with a distribution."""
     found = (node for one in statements for node in walk(one) if isinstance(node, Attribute))
-    return {root_name(one) for one in found if one.name not in _OF_ARRAYS}
+    return {root_name(one) for one in found if one.name not in _ONLY_OF_ARRAYS}
 
 
 def _are_rows(kind: Kind, *, is_input: bool) -> bool:
@@ -372,7 +364,8 @@ def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
     A function that the step defines reduces its gradients in the same way.
     """
     lines = follow.lines
-    if follow.is_inner and follow.within is not None and _takes_gradient(follow, statement):
+    value = statement.value if isinstance(statement, (Assign, AnnAssign)) else None
+    if follow.is_inner and follow.within is not None and value is not None and takes_gradient(follow, value):
         lines = follow.within.lines
     if lines is None or len(targets) != 1:
         return
@@ -404,13 +397,6 @@ def _entries(follow: Follow, statement: Node, name: str) -> Iterator[tuple[str, 
         for key, kind in held.items:
             if kind in LINEAR:
                 yield f"{name}{subscript(key)}", flat(kind)
-
-
-def _takes_gradient(follow: Follow, statement: Node) -> bool:
-    if not isinstance(statement, (Assign, AnnAssign)) or not isinstance(statement.value, Call):
-        return False
-    home, callee = follow.meant(statement.value.callee)
-    return takes(home.view, callee)
 
 
 def _is_read(follow: Follow, name: str) -> bool:

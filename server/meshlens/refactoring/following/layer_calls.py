@@ -179,16 +179,21 @@ def rearranged(dotted: str, arguments: tuple[Argument, ...], kind: Kind) -> Kind
         return "rows" if is_back else "mixed"
     if before[0][0] == after[0][0] and (len(before[0]) == 1 or len(after[0]) == 1):
         return "rows"
-    if _makes_groups(before, after) and dotted == "einops.rearrange":
+    given = {label for label, _, _ in arguments if label is not None}
+    if _makes_groups(before, after, given) and dotted == "einops.rearrange":
         return "grouped"
     is_turned = len(after) > 1 and before[0] == after[1] and before[1] == after[0] and len(before[0]) == 1
     return "turned" if is_turned and dotted == "einops.rearrange" else "mixed"
 
 
-def _makes_groups(before: list[list[str]], after: list[list[str]]) -> bool:
-    """Returns whether a pattern splits the rows into groups along a new first axis: `"(g b) ... -> g b ..."`."""
+def _makes_groups(before: list[list[str]], after: list[list[str]], given: set[str]) -> bool:
+    """Returns whether a pattern splits the rows into a given number of groups along a new first axis.
+
+    For example, `"(g b) ... -> g b ..."` does if only the size of `g` is given.
+    """
     rows = before[0]
-    return len(rows) == 2 and after[:2] in ([[rows[0]], [rows[1]]], [[rows[1]], [rows[0]]]) and before[1:] == after[2:]
+    is_split = after[:2] in ([[one] for one in rows], [[one] for one in reversed(rows)]) and before[1:] == after[2:]
+    return len(rows) == 2 and is_split and set(rows) & given == {after[0][0]}
 
 
 def _axes(side: str) -> list[list[str]]:

@@ -218,7 +218,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     shapes = shapes_passed(view, target) | {name: shape for name, shape in written.items() if shape is not None}
     if not wishes.in_axes:
         _must_have_as_many_rows(target, axes, shapes)
-        _must_hold_as_many_rows(view, target, axes)
+        _must_have_equal_parts(view, target, axes)
     same = frozenset({*shared, *target.filled, *_receiver(target)})
     passed = Passed(shapes, classes_passed(view, target.parameters, uses), axes_by_key(view, target))
     found = reductions(view, target, same, passed, joins_norms=bool(care.norms))
@@ -436,16 +436,16 @@ def _must_have_as_many_rows(target: Target, axes: tuple[int | None, ...], shapes
         )
 
 
-def _must_hold_as_many_rows(view: FileView, target: Target, axes: tuple[int | None, ...]) -> None:
-    """Checks that no call passes a batch whose arrays have different numbers of rows.
+def _must_have_equal_parts(view: FileView, target: Target, axes: tuple[int | None, ...]) -> None:
+    """Checks that no call passes one argument whose arrays have different numbers of rows.
 
     Raises:
         Obstacle: a call does.
     """
     names = {one.name for one, axis in zip(target.parameters, axes, strict=False) if axis == 0}
     for name, rows in rows_by_key(view, target):
-        if name in names and len({*rows.values()} - {None}) > 1:
-            said = ", ".join(f'{count} in "{key}"' for key, count in rows.items() if count is not None)
+        if name in names and len({*rows.values()}) > 1:
+            said = ", ".join(f'{count} in "{key}"' for key, count in rows.items())
             raise Obstacle("which-batch", f'the arrays in "{name}" have different numbers of rows ({said})')
 
 

@@ -42,16 +42,16 @@ def axes_by_key(view: FileView, target: Target) -> dict[str, int]:
     return found
 
 
-def rows_by_key(view: FileView, target: Target) -> Iterator[tuple[str, Mapping[str, int | None]]]:
-    """Yields the dictionaries that calls pass, each as the parameter and the first size of the array under each key.
+def rows_by_key(view: FileView, target: Target) -> Iterator[tuple[str, Mapping[str, int]]]:
+    """Yields the dictionaries that calls pass, each as the parameter and the known number of rows under each key.
 
-    Numbers are left out, and so is a dictionary of which not all arrays are known.
+    A dictionary of which not all arrays are known is left out.
     """
     for (_, label), visits in _visits(view, target).items():
         for pairs in visits:
             arrays = dict(pairs)
             if "" not in arrays and len(arrays) == len(pairs) and None not in arrays.values():
-                yield label, {key: shape[0] for key, shape in arrays.items() if shape}
+                yield label, {key: shape[0] for key, shape in arrays.items() if shape and shape[0] is not None}
 
 
 def _arrays_passed(view: FileView, target: Target) -> Mapping[tuple[Site, str, str], Arrays]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from meshlens.facts.nodes import Assign, Call, ClassDef, Name
-from meshlens.project.trees import Node
+from meshlens.facts.nodes import Assign, Call, ClassDef, Name, last_name
+from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import dotted_name
 from meshlens.refactoring.reading.made import times_bound
@@ -18,14 +18,30 @@ def is_record(view: FileView, callee: Node) -> bool:
     """Returns whether an expression refers to a class of the project whose instances store all arguments unchanged."""
     if _is_made_by_call(view, callee):
         return True
+    meant = _tree_meant(view, callee)
+    return meant is not None and not any(method_defined(*meant, name) for name in _MAKING)
+
+
+def changes_when_rebuilt(view: FileView, callee: Node) -> bool:
+    """Returns whether an expression refers to a class of the project that stores other values than its arguments.
+
+    JAX rebuilds instances from their parts wherever they enter or leave a transformation, which changes them again.
+    """
+    meant = _tree_meant(view, callee)
+    made = (method_defined(*meant, name) for name in _MAKING) if meant is not None else ()
+    inside = (node for one in made if one is not None for node in walk(one.target.node))
+    return any(isinstance(node, Call) and last_name(node.callee) == "__setattr__" for node in inside)
+
+
+def _tree_meant(view: FileView, callee: Node) -> tuple[FileView, str] | None:
+    """Returns the class of the project that an expression refers to, if its instances are trees of their fields."""
     meant = class_meant(view, callee)
     shape = meant[0].facts.blocks[meant[1]].shape if meant is not None else None
     if meant is None or not isinstance(shape, ClassDef):
-        return False
+        return None
     bases = {dotted_name(meant[0], base.value) for base in shape.bases if base.label is None}
     decorators = {dotted_name(meant[0], one.callee if isinstance(one, Call) else one) for one in shape.decorators}
-    is_plain = bool(bases & _BASES) or (not bases and bool(decorators & _DECORATORS))
-    return is_plain and not any(method_defined(*meant, name) for name in _MAKING)
+    return meant if bases & _BASES or (not bases and decorators & _DECORATORS) else None
 
 
 def _is_made_by_call(view: FileView, callee: Node) -> bool:

@@ -72,10 +72,7 @@ def hoisted(
         statements.setdefault(statement.site, (statement, []))[1].append((node, how, name))
     edits: list[FileEdit] = []
     for statement, found in statements.values():
-        start = view.span(target.at(statement.site)).start
-        if view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
-            line = line_of(view, target.at(statement.site))
-            raise Obstacle("no-place", f"line {line} contains more than one statement; put each on its own line")
+        start = start_of_own_line(view, target, statement)
         fresh = [(node, name) for node, _, name in found if not (isinstance(node, Name) and node.name == name)]
         lines = [f"{name} = {_text(view, target, node)}" for node, name in fresh]
         lines.append(f"if {axis} is not None:")
@@ -85,6 +82,19 @@ def hoisted(
         edits.append(lines_before(view, statement, start, lines))
         edits += [FileEdit(view.path, Edit(view.span(target.at(node.site)), name)) for node, name in fresh]
     return edits
+
+
+def start_of_own_line(view: FileView, target: Target, statement: Node) -> int:
+    """Returns where a statement of a function starts.
+
+    Raises:
+        Obstacle: another statement is before it on its line.
+    """
+    start = view.span(target.at(statement.site)).start
+    if view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
+        line = line_of(view, target.at(statement.site))
+        raise Obstacle("no-place", f"line {line} contains more than one statement; put each on its own line")
+    return start
 
 
 def reduction(names: tuple[str, ...], how: str, spelling: Spelling, axis: str) -> str:
