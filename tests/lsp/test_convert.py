@@ -110,7 +110,8 @@ async def test_every_refusal_has_a_code_and_a_sentence(ed: Editor):
     assert (rows["edit"], rows["places"]) == (None, 0)
     assert rows["refused"] == {
         "code": "unreduced-output",
-        "message": 'the result of "rows" may differ between devices and may not have one row for each row of the batch',
+        "message": 'the result of "rows" may differ between devices and may not have one row for each row of the '
+        'batch: "batch[::-1]" on line 15 may need all rows of the batch',
     }
     nothing = await _ask(ed, "text =")
     assert nothing["refused"] == {"code": "nothing-here", "message": "nothing at the cursor can be converted to pmap"}

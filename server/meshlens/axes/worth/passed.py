@@ -27,6 +27,7 @@ PASSED = "meshlens.passed"
 
 The record's arguments are labeled with the parameters. Each argument is replaced by a pair for every array that it
 holds: the key or field of the array, and an array of the same shape. An array of unknown shape stands for any values.
+Before these, an instance of a class has a pair of its key or field and its class.
 """
 _MOST_ARRAYS = 64
 """Maximum number of arrays in an argument whose shapes are recorded."""
@@ -66,8 +67,9 @@ def _shapes_in(run: Run, value: Value) -> list[Value]:
             waiting += one.items
         elif isinstance(one, Union):
             waiting += [(key, option) for option in one.options]
-        elif isinstance(one, Instance) and (fields := fields_of(run, one)):
-            waiting += fields.items()
-        elif not isinstance(one, (Made, Function, Instance)):
+        elif isinstance(one, Instance):
+            found[Seq("tuple", (Const(key if isinstance(key, str) else ""), one.cls))] = None
+            waiting += (fields_of(run, one) or {}).items()
+        elif not isinstance(one, (Made, Function)):
             found[Seq("tuple", (Const(key if isinstance(key, str) else ""), Data(shape=shape_of(one))))] = None
     return [*found, Seq("tuple", (Const(""), Data()))]

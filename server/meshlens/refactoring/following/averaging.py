@@ -48,6 +48,7 @@ from meshlens.refactoring.following.known_classes import Owner, annotated_classe
 from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
 from meshlens.refactoring.following.sizes import Shape, nothing_known, shapes_inside
 from meshlens.refactoring.following.within import Gather, must_always_reduce, within
+from meshlens.refactoring.maps.mixing import Mixing
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.maps.prefix import Entries, Items, Prefix
 from meshlens.refactoring.reading.axes_shown import axes_shown
@@ -96,6 +97,7 @@ class Reductions:
         changed: the names of objects in which the step stores values that differ between devices.
         seen: the minimum number of axes of arrays at known calls.
         gathers: the variables that are gathered, with the statements before which this happens.
+        mixing: the expressions that may combine rows, innermost first.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
@@ -113,6 +115,7 @@ class Reductions:
     changed: tuple[str, ...] = ()
     seen: AxesSeen = field(default_factory=AxesSeen)
     gathers: tuple[Gather, ...] = ()
+    mixing: tuple[Mixing, ...] = ()
 
     @property
     def sums(self) -> bool:
@@ -336,7 +339,15 @@ def _reductions(
     calls = tuple((call, one) for call, one in step.calls.values() if one.needs_axis())
     loosened, changed = tuple(follow.loosened), tuple(follow.changed)
     found = replace(found, gathers=tuple(known.gathers.values()))
-    return replace(found, calls=calls, helpers=helpers, loosened=loosened, changed=changed, seen=follow.seen)
+    return replace(
+        found,
+        calls=calls,
+        helpers=helpers,
+        loosened=loosened,
+        changed=changed,
+        seen=follow.seen,
+        mixing=tuple(follow.mixing),
+    )
 
 
 def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes, passed: Passed) -> Follow:

@@ -95,7 +95,13 @@ _LAYERS = {
     "haiku.nets.MLP": 0,
 }
 """The layers whose result is an array, with how many more axes the result has than the argument."""
-_LIBRARIES = ("jax.", "numpy.", "flax.linen.", "flax.nnx.")
+_LIBRARIES = ("jax.", "numpy.", "flax.linen.", "flax.nnx.", "optax.")
+_LOSSES = frozenset(
+    "squared_error l2_loss huber_loss log_cosh hinge_loss sigmoid_binary_cross_entropy sigmoid_focal_loss".split()
+)
+"""The losses of optax that have a value for each element."""
+_LOSSES_OF_CLASSES = frozenset("softmax_cross_entropy softmax_cross_entropy_with_integer_labels".split())
+"""The losses of optax that have a value for each group of classes, which lie along the last axis."""
 _SIZED = frozenset({"reshape", "transpose"})
 _MADE = frozenset("zeros ones full empty".split())
 _REDUCED = frozenset("mean sum max min std var prod argmax argmin logsumexp any all".split())
@@ -200,7 +206,9 @@ def _of_call(node: Call, dotted: Callable[[Node], str], of: Callable[[Node], int
         return _of_reduced(of(given[0]) if given else 0, named, given)
     if name in _ONE_MORE:
         return of(given[0]) + 1 if given and of(given[0]) else 0
-    if name in _AS_THEY_ARE or is_elementwise(name):
+    if name in _LOSSES_OF_CLASSES:
+        return max(of(given[0]) - 1, 0) if given else 0
+    if name in _AS_THEY_ARE or name in _LOSSES or is_elementwise(name):
         return max((of(value) for value in given), default=0)
     return 0
 

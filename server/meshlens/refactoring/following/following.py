@@ -70,6 +70,7 @@ from meshlens.refactoring.following.row_by_row import is_of_arrays
 from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.following.sizes import Shape, Shapes, nothing_known, shape_of, shapes_inside
 from meshlens.refactoring.following.within import Within
+from meshlens.refactoring.maps.mixing import Mixing
 from meshlens.refactoring.reading.axes_shown import axes_given, axes_of_entries, axes_shown
 from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
@@ -157,7 +158,7 @@ class Follow:
         home: the outermost function around the step; None for the top level.
         own: the instance whose method is followed; None outside of methods.
         models: the functions of models that run this code, outermost first; the functions passed to them are layers.
-        unread: the names of called objects that may combine rows.
+        mixing: the expressions that may combine rows, innermost first.
         changed: the names of objects in which statements store values that differ between devices.
         joins_norms: whether layers with batch statistics are made to average these over all devices.
         arrays: the names of variables that hold arrays, not trees of arrays.
@@ -202,7 +203,7 @@ class Follow:
     home: str | None = None
     own: Own | None = None
     models: tuple[int, ...] = ()
-    unread: list[str] = field(default_factory=list)
+    mixing: list[Mixing] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     joins_norms: bool = False
     arrays: frozenset[str] = frozenset()
@@ -243,6 +244,8 @@ class Follow:
         found = follower(self, node) if follower is not None else applied(self.names(node))
         if self.helper is not None and node.site in self.helper.inside and self.helper.inside[node.site][0] is node:
             self.helper.kinds.setdefault((node.site, ""), set()).add(flat(found))
+        if found == "mixed" and not isinstance(node, Name):
+            self.mixing.append(Mixing(self.view, node))
         return found
 
     @property
@@ -415,7 +418,7 @@ class Follow:
         """Returns the scope around a function of the file that is called from here."""
         made: Functions = {**made_outside(self.view, self.home)}
         found = Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
-        found.models, found.unread, found.joins_norms = self.models, self.unread, self.joins_norms
+        found.models, found.mixing, found.joins_norms = self.models, self.mixing, self.joins_norms
         found.top, found.loosened, found.seen = self.top, self.loosened, self.seen
         found.changed = self.changed
         return found
@@ -432,7 +435,7 @@ class Follow:
             dict(self.imports),
         )
         inner.home, inner.own, inner.models = self.home, self.own, self.models
-        inner.unread, inner.changed, inner.joins_norms = self.unread, self.changed, self.joins_norms
+        inner.mixing, inner.changed, inner.joins_norms = self.mixing, self.changed, self.joins_norms
         inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
         inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
         inner.looped, inner.results = dict(self.looped), self.results
@@ -522,7 +525,7 @@ def result_of(
     scope = around.frozen() if around is not None else follow.outside()
     inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
-    inner.models, inner.unread, inner.joins_norms = follow.models, follow.unread, follow.joins_norms
+    inner.models, inner.mixing, inner.joins_norms = follow.models, follow.mixing, follow.joins_norms
     inner.top, inner.classes, inner.loosened = follow.top, scope.classes, follow.loosened
     inner.seen = follow.seen
     said = annotated_classes(scope.view, parameters)
@@ -602,7 +605,7 @@ def entered(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow 
     """
     function, around = known
     caller = follow.helper
-    is_plain = all(label not in ("*", "**") for label, _, _ in node.arguments)
+    is_plain = all(label != "**" for label, _, _ in node.arguments)
     if caller is None or not is_plain or not isinstance(function, FunctionDef):
         return around
     helper = helper_called(around.view if around is not None else home.view, function, caller)

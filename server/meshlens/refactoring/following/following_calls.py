@@ -204,7 +204,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if is_along_last(node):
         # Following a product or a call shows how many axes its result has.
         is_whole = flat(follow.kind(values[0])) in SAME
-        least = follow.least_axes(values[0])
+        joined = values[0].items if isinstance(values[0], (TupleDisplay, ListDisplay)) else (values[0],)
+        least = max(map(follow.least_axes, joined), default=0)
         # What all devices hold has no row axis that could be the last one.
         note_axes(follow.seen.along_last, (follow.view.path, node.site), max(least, 2) if is_whole else least)
     if (is_known or is_method or is_bare) and (name in MEANS or name in SUMS):
@@ -436,7 +437,6 @@ def _of_object(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return result.kind
     if is_unread(home, callee) and _gives_to_call(follow, node) and gathered(follow, node):
         return "same"
-    follow.unread += [name] if name else []
     return result.kind
 
 

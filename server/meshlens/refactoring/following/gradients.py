@@ -23,6 +23,7 @@ from meshlens.refactoring.following.following import Defined, Follow, called, en
 from meshlens.refactoring.following.grad_calls import TAKES, takes
 from meshlens.refactoring.following.kinds import SAME, Kind, applied, flat
 from meshlens.refactoring.following.settled_tests import constant_of
+from meshlens.refactoring.maps.mixing import mixed_at
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.decorators import applied_by
 from meshlens.refactoring.reading.functions import Target
@@ -88,6 +89,7 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
     scope, loss_function = home.meant(operand) if operand is not None else (home, NOTHING)
     known = decorated if decorated is not None else function_of(scope, loss_function)
     loss: Kind = "mixed"
+    begun = len(follow.mixing)
     if known is not None:
         is_named = decorated is None and loss_function is operand
         around = entered(follow, scope, known, node) if is_named else known[1]
@@ -105,10 +107,9 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
         loss, aux = loss
     kind = flat(loss)
     if kind not in ("mean", "total", *SAME):
-        unread = ": MeshLens does not follow attributes" if known is None and isinstance(operand, Attribute) else ""
-        if follow.unread and not unread:
-            unread = f': "{follow.unread[0]}" may combine rows'
-        raise Obstacle("no-mean", f"{_name(operand)} is not known to return a mean or sum over the rows{unread}")
+        why = ": MeshLens does not follow attributes" if known is None and isinstance(operand, Attribute) else ""
+        why = why or mixed_at(follow.view, follow.mixing[begun:])
+        raise Obstacle("no-mean", f"{_name(operand)} is not known to return a mean or sum over the rows{why}")
     value: Kind = (kind, aux) if with_aux else kind
     if kind in SAME and follow.within is not None:
         # A loss that is reduced inside its function is the same on all devices, but each device has only the gradient

@@ -57,6 +57,7 @@ from meshlens.refactoring.following.random import holds_keys, is_key
 from meshlens.refactoring.following.row_by_row import is_elementwise
 from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.following.sizes import shape_of
+from meshlens.refactoring.maps.mixing import Mixing
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.assigned import assigned_parts
 from meshlens.refactoring.reading.constructed import (
@@ -255,10 +256,14 @@ def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) ->
         tuple(None if one is None else repr(one.value) for one in constants),
         tuple(repr(shape_of(value, follow.shapes)) for value in values),
     )
-    known: dict[object, tuple[object, Result]] = scope.view.solution.once(_KNOWN, lambda _: {})
+    known: dict[object, tuple[object, Result, list[Mixing]]] = scope.view.solution.once(_KNOWN, lambda _: {})
     if key not in known:
+        begun = len(follow.mixing)
+        result = find()
         # The function is stored with its result, so that no other object can get its id.
-        known[key] = function, find()
+        known[key] = function, result, follow.mixing[begun:]
+    else:
+        follow.mixing.extend(known[key][2])
     return known[key][1]
 
 
@@ -466,7 +471,7 @@ def _is_function(scope: Follow, value: Node) -> bool:
 def _scope_at(home: Follow, made: Made) -> Follow:
     """Returns the scope of a value's code."""
     scope = Follow(home.constructs, made.view, {}, depth=home.depth, made={**made_outside(made.view, None)})
-    scope.own, scope.models, scope.unread = owner_of(made.view, made.block), home.models, home.unread
+    scope.own, scope.models, scope.mixing = owner_of(made.view, made.block), home.models, home.mixing
     scope.top, scope.loosened, scope.seen = home.top, home.loosened, home.seen
     return scope
 

@@ -46,7 +46,16 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
 from meshlens.refactoring.reading.made import BATCH
 from meshlens.refactoring.reading.parameters import must_go_by_position
-from meshlens.refactoring.reading.passed import hold_no_rows, hold_rows, is_passed_anew, passed_by_host, rows_of
+from meshlens.refactoring.reading.passed import (
+    Arrays,
+    begin_without_rows,
+    hold_no_rows,
+    hold_rows,
+    is_passed_anew,
+    passed_by_host,
+    rows_of,
+    visits_by_host,
+)
 
 _SHARED = frozenset(
     "params parameters param state train_state opt_state optimizer_state model variables lr learning_rate rate config "
@@ -509,19 +518,44 @@ def _by_arrays_passed(
     Raises:
         Obstacle: they do not show it for one of the arguments.
     """
-    passed = passed_by_host(view, target)
+    visits = visits_by_host(view, target)
+    sites = tuple(dict.fromkeys(site for site, _ in visits))
     names = [parameter.name for parameter in target.parameters]
     batches = {name for name, axis in zip(names, axes, strict=False) if axis == 0} or {names[one] for one in unclear}
+    is_new = [all(is_passed_anew(view, site, name, place) for site in sites) for place, name in enumerate(names)]
+    is_batch_new = any(new and name in batches for name, new in zip(names, is_new, strict=True))
     found = list(axes)
     for place, obstacle in unclear.items():
-        calls = [(call.get(names[place]), rows_of(call, batches)) for call in passed.values()]
-        is_new = all(is_passed_anew(view, site, names[place], place) for site in passed)
+        name = names[place]
+        calls = [(visit.get(name), rows_of(visit, batches)) for _, visit in visits]
         # An array that outlives the batch, such as a table, may have as many entries by coincidence.
-        if calls and is_new and all(arrays and hold_rows(arrays, rows) for arrays, rows in calls):
+        is_likely = is_new[place] or all(_is_only_array(name, visit) for _, visit in visits)
+        if calls and is_likely and all(arrays and hold_rows(arrays, rows) for arrays, rows in calls):
             found[place] = 0
-        elif not calls or not all(arrays is not None and hold_no_rows(arrays, rows) for arrays, rows in calls):
+        elif not calls or not all(
+            arrays is not None
+            and (
+                hold_no_rows(arrays, rows) or (is_batch_new and not is_new[place] and begin_without_rows(arrays, rows))
+            )
+            for arrays, rows in calls
+        ):
             raise obstacle
+    batches |= {names[place] for place, axis in enumerate(found) if axis == 0}
+    every = [rows_of(visit, batches) for _, visit in visits]
+    if len(set(every)) > 1:
+        # Arrays whose size changes together with the batch's hold rows, whatever else speaks against it.
+        for place, name in enumerate(names[: len(found)]):
+            if all(
+                hold_rows(visit.get(name, ()), rows) and visit.get(name)
+                for (_, visit), rows in zip(visits, every, strict=True)
+            ):
+                found[place] = 0
     return tuple(found)
+
+
+def _is_only_array(name: str, visit: Mapping[str, Arrays]) -> bool:
+    """Returns whether all other arguments are known to be single numbers or no arrays."""
+    return all(not shape and shape is not None for other, shapes in visit.items() if other != name for shape in shapes)
 
 
 def _is_batch(name: str) -> bool:

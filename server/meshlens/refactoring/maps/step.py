@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import literal_name
 from meshlens.facts.nodes import (
     Argument,
@@ -23,19 +25,21 @@ from meshlens.facts.nodes import (
     last_name,
     root_name,
 )
-from meshlens.project.trees import Node, children, names_bound, walk
+from meshlens.project.trees import Node, children, names_bound, names_used, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.averaging import Passed, Reductions, reducing, reductions
 from meshlens.refactoring.following.gradients import differentiated
 from meshlens.refactoring.following.jitting import jitting
 from meshlens.refactoring.following.kinds import SAME, Kind, flat, leaves, named_leaves, over_rows
-from meshlens.refactoring.following.known_classes import classes_passed
+from meshlens.refactoring.following.known_classes import Owner, classes_passed
 from meshlens.refactoring.following.random import bundles_of, holds_keys, streams_of
 from meshlens.refactoring.following.roles import read_roles
+from meshlens.refactoring.following.running import VMAPS
 from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of, is_split_by_a_vmap
 from meshlens.refactoring.following.sizes import Shape, shapes_given
 from meshlens.refactoring.maps.form import Form
 from meshlens.refactoring.maps.last_axis import may_be_flat
+from meshlens.refactoring.maps.mixing import mixed_at
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.maps.prefix import Prefix
 from meshlens.refactoring.model import Wishes
@@ -47,8 +51,9 @@ from meshlens.refactoring.reading.methods import must_have_a_fixed_object
 from meshlens.refactoring.reading.modules import NOTHING, Care, care_for, joined, works_on_modules
 from meshlens.refactoring.reading.on_a_mesh import must_not_be_on_a_mesh, must_run_as_one_process
 from meshlens.refactoring.reading.parameters import AXIS_PARAMETER, new_parameter
-from meshlens.refactoring.reading.passed import axes_by_key, rows_by_key, shapes_passed
+from meshlens.refactoring.reading.passed import axes_by_key, classes_passed_by_host, rows_by_key, shapes_passed
 from meshlens.refactoring.reading.scopes import parent_of
+from meshlens.refactoring.reading.siblings import view_of
 from meshlens.refactoring.writing.axis_passing import passing_axis
 from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.refactoring.writing.writing import quoted
@@ -220,7 +225,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
         _must_have_as_many_rows(target, axes, shapes)
         _must_have_equal_parts(view, target, axes)
     same = frozenset({*shared, *target.filled, *_receiver(target)})
-    passed = Passed(shapes, classes_passed(view, target.parameters, uses), axes_by_key(view, target))
+    passed = Passed(shapes, _classes(view, target, uses), axes_by_key(view, target))
     found = reductions(view, target, same, passed, joins_norms=bool(care.norms))
     rows = [shapes.get(one.name) for one in target.parameters]
     _must_fill_groups(found, axes, rows, prod(wishes.devices) if wishes.devices else view.device_count)
@@ -306,6 +311,14 @@ def _counts_devices(view: FileView, target: Target) -> bool:
     return any(dotted_name(view, call.callee) in _COUNTING for call in calls)
 
 
+def _classes(view: FileView, target: Target, uses: tuple[Use, ...]) -> dict[str, Owner]:
+    """Returns the project's classes that parameters are instances of in all calls."""
+    calls = [Site(use.site.path, use.site.block, use.call.site) for use in uses if use.call is not None]
+    known = classes_passed_by_host(view, target, calls) if len(calls) == len(uses) else {}
+    owners = {name: (view_of(view, path), key) for name, (path, key) in known.items()}
+    return {**owners, **classes_passed(view, target.parameters, uses)}
+
+
 def _must_come_together(view: FileView, target: Target, found: Reductions) -> None:
     """Checks that each result is the same on all devices, or has rows that can be concatenated in order.
 
@@ -321,7 +334,8 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
             break
         which = f"result {number} of" if len(results) > 1 else "the result of"
         which = f"the value at {entry} in {which}" if entry else which
-        raise Obstacle("unreduced-output", f'{which} "{target.name}" {_WHY.get(one, _DIFFERS)}')
+        why = mixed_at(view, found.mixing) if one == "mixed" else ""
+        raise Obstacle("unreduced-output", f'{which} "{target.name}" {_WHY.get(one, _DIFFERS)}{why}')
     if may_be_flat(view, target, found.seen):
         message = f'"{target.name}" works along the last axis, which may be the batch axis'
         raise Obstacle("last-axis", message)
@@ -367,8 +381,25 @@ def _part(kind: str) -> str:
 
 
 def _moves_rows(view: FileView, target: Target) -> bool:
-    """Returns whether a function may reorder rows or move them to another axis, which is valid only for averages."""
-    return any(_moves(root) for root in reached(view, target))
+    """Returns whether a function may reorder rows or move them to another axis, which is valid only for averages.
+
+    A function of the file that is only called for each row, by a `vmap`, cannot do that.
+    """
+
+    def names_in(node: Node) -> set[str]:
+        inside = Counter(one.name for one in walk(node) if isinstance(one, Name))
+        by_row = Counter(name for one in walk(node) if (name := _called_by_row(view, one)) is not None)
+        return {name for name in names_used(node) if inside[name] > by_row[name]}
+
+    return any(_moves(root) for root in reached(view, target, names_in))
+
+
+def _called_by_row(view: FileView, node: Node) -> str | None:
+    """Returns the name of the function that a `vmap` over the first axis of all arguments calls."""
+    if not isinstance(node, Call) or dotted_name(view, node.callee) not in VMAPS or len(node.arguments) != 1:
+        return None
+    label, _, operand = node.arguments[0]
+    return operand.name if label is None and isinstance(operand, Name) else None
 
 
 def _is_along_features(node: Call) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -221,8 +221,16 @@ def uses_libraries(view: FileView, target: Target) -> bool:
     )
 
 
-def reached(view: FileView, target: Target) -> tuple[FunctionDef, ...]:
-    """Returns a function and the functions of its file that it refers to, directly or through others."""
+def reached(
+    view: FileView, target: Target, names_in: Callable[[Node], Iterable[str]] = names_used
+) -> tuple[FunctionDef, ...]:
+    """Returns a function and the functions of its file that it refers to, directly or through others.
+
+    Args:
+        view: the file.
+        target: the function.
+        names_in: returns the names that a function refers to.
+    """
     home = home_of(view, target.at(target.node.site))
     found: dict[int, FunctionDef] = {}
     waiting = [target.node]
@@ -232,7 +240,7 @@ def reached(view: FileView, target: Target) -> tuple[FunctionDef, ...]:
             found[id(node)] = node
             waiting += [
                 one.node
-                for name in names_used(node)
+                for name in names_in(node)
                 for one in functions_called(view, name)
                 if not one.is_method and home_of(view, one.at(one.node.site)) in (None, home)
             ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias
 
-from meshlens.axes.domain.values import Const, Data, Seq, Site
+from meshlens.axes.domain.values import Class, Const, Data, Seq, Site, Value
+from meshlens.axes.runs.records import ApiCall
 from meshlens.facts.nodes import Call, For, FunctionDef, While, parameters_of
-from meshlens.project.solving.solution import Solution, calls_to
+from meshlens.project.solving.solution import calls_to
 from meshlens.project.trees import bound_by, names_used, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import Target
@@ -31,6 +32,28 @@ def passed_by_host(view: FileView, target: Target) -> Mapping[Site, Mapping[str,
         site: {name: tuple(dict.fromkeys(shapes)) for name, shapes in call.items()} for site, call in found.items()
     }
     return {site: call for site, call in calls.items() if any(arrays != (None,) for arrays in call.values())}
+
+
+def visits_by_host(view: FileView, target: Target) -> tuple[tuple[Site, Mapping[str, Arrays]], ...]:
+    """Returns the calls of a function from the host, each as often as it is reached, with the arrays by parameter.
+
+    Visits that tell less than others of the same call are left out.
+    """
+    found: dict[Site, list[dict[str, _Pairs]]] = {}
+    for record in records_of_calls(view, target):
+        found.setdefault(record.call, []).append({arg.label or "": _known_pairs(arg.value) for arg in record.args})
+    most = {site: max(map(_known_shapes, visits)) for site, visits in found.items()}
+    return tuple(
+        (site, {label: tuple(shape for _, shape in pairs) for label, pairs in visit.items()})
+        for site, visits in found.items()
+        for visit in visits
+        if _known_shapes(visit) == most[site]
+    )
+
+
+def _known_shapes(visit: Mapping[str, _Pairs]) -> int:
+    """Returns the number of arrays of a call whose shapes are fully known."""
+    return sum(shape is not None and None not in shape for pairs in visit.values() for _, shape in pairs)
 
 
 def axes_by_key(view: FileView, target: Target) -> dict[str, int]:
@@ -68,19 +91,18 @@ def _visits(view: FileView, target: Target) -> Mapping[tuple[Site, str], list[_P
 
     The first times, it may not know the arrays yet; these are left out.
     """
-    key = f"assists: arrays passed to {target.site}"
-    found: Mapping[tuple[Site, str], list[_Pairs]] = view.solution.once(key, lambda one: _read(one, target))
-    return found
-
-
-def _read(solution: Solution, target: Target) -> dict[tuple[Site, str], list[_Pairs]]:
     found: dict[tuple[Site, str], list[_Pairs]] = {}
-    for call in calls_to(solution, target.site, target.name):
+    for call in records_of_calls(view, target):
         for arg in call.args:
-            pairs = list(_pairs(arg.value))
-            known = [pair for pair in pairs if pair != ("", None)]
-            found.setdefault((call.call, arg.label or ""), []).append(known or pairs)
+            found.setdefault((call.call, arg.label or ""), []).append(_known_pairs(arg.value))
     return {place: [pairs for pairs in visits if _tells(pairs)] or visits for place, visits in found.items()}
+
+
+def records_of_calls(view: FileView, target: Target) -> tuple[ApiCall, ...]:
+    """Returns the calls of a function from the host as `note_passed` records them, each as often as it is reached."""
+    key = f"assists: arrays passed to {target.site}"
+    found: tuple[ApiCall, ...] = view.solution.once(key, lambda one: calls_to(one, target.site, target.name))
+    return found
 
 
 def _tells(pairs: _Pairs) -> bool:
@@ -100,6 +122,31 @@ def shapes_passed(view: FileView, target: Target) -> dict[str, Sizes]:
     names = set(calls[0]).intersection(*calls) if calls else set()
     arrays = {name: {call[name] for call in calls} for name in names}
     return {name: shapes[0] for name, found in arrays.items() if len(found) == 1 and len(shapes := found.pop()) == 1}
+
+
+def classes_passed_by_host(view: FileView, target: Target, calls: Collection[Site]) -> dict[str, tuple[str, str]]:
+    """Returns the parameters that are instances of one class in all calls, each with the file and key of the class.
+
+    Args:
+        view: the file of the function.
+        target: the function.
+        calls: all calls.
+    """
+    found: dict[str, set[tuple[str, str] | None]] = {}
+    records = records_of_calls(view, target)
+    if not {record.call for record in records}.issuperset(calls):
+        return {}
+    for record in records:
+        for arg in record.args:
+            found.setdefault(arg.label or "", set()).add(_class_in(arg.value))
+    return {name: only for name, classes in found.items() if len(classes) == 1 and (only := classes.pop()) is not None}
+
+
+def _class_in(value: Value) -> tuple[str, str] | None:
+    match value:
+        case Seq(items=(Seq(items=(Const(value=""), Class(path=path, site=site))), *_)):
+            return path, site.block
+    return None
 
 
 def is_passed_anew(view: FileView, call: Site, name: str, place: int) -> bool:
@@ -129,7 +176,7 @@ def is_passed_anew(view: FileView, call: Site, name: str, place: int) -> bool:
 
 def rows_of(call: Mapping[str, Arrays], batches: Collection[str]) -> int | None:
     """Returns the number of rows that a call passes in the given arguments; None if it is unclear."""
-    arrays = [one for name in batches for one in call.get(name, ())]
+    arrays = [one for name in batches for one in call.get(name, ()) if one != ()]
     rows = {one[0] for one in arrays if one}
     is_clear = len(rows) == 1 and all(one and one[0] not in one[1:] for one in arrays)
     return rows.pop() if is_clear else None
@@ -145,6 +192,19 @@ def hold_no_rows(arrays: Arrays, rows: int | None) -> bool:
     sizes = [size for one in arrays if one is not None for size in one]
     is_apart = rows is not None and rows > 1 and all(size is not None and size % rows for size in sizes)
     return None not in arrays and (not sizes or is_apart)
+
+
+def begin_without_rows(arrays: Arrays, rows: int | None) -> bool:
+    """Returns whether the first axis of every array is known to differ in size from the given number of rows."""
+    return rows is not None and all(
+        one is not None and (not one or (one[0] is not None and one[0] != rows)) for one in arrays
+    )
+
+
+def _known_pairs(value: Value) -> _Pairs:
+    """Returns the arrays in a recorded argument, without the one that stands for any values if others are known."""
+    pairs = list(_pairs(value))
+    return [pair for pair in pairs if pair != ("", None)] or pairs
 
 
 def _pairs(value: object) -> Iterator[tuple[str, Sizes]]:
