@@ -43,6 +43,7 @@ from meshlens.axes.runs.scopes import scoped_variable
 from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.axes.worth import words
 from meshlens.axes.worth.forgetting import too_deep
+from meshlens.axes.worth.passed import note_callee
 from meshlens.axes.worth.unread import unread
 from meshlens.facts.nodes import (
     Argument,
@@ -178,6 +179,8 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
             return changed
     begun = len(run.altered)
     site, callee_site = numbered(frame, node.site), numbered(frame, callee_node.site)
+    if run.world.asked is not None:
+        note_callee(run, callee, site, ctx)
     call = Invocation(callee, args, site, callee_site, frame, ctx, "call", decorator)
     value = invoke(run, call)
     if type(callee) is Data and ctx.env.maps and type(callee_node) is Attribute and callee_node.name in UPDATE_METHODS:

@@ -45,6 +45,7 @@ MOST_VAGUE_CONTEXTS = 4
 DEEPEST_IN_MAP = 24
 DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
+DEEPEST_ASKED = 16
 MOST_FOLLOWED = 40
 """Maximum number of calls that are followed only for their effect on arrays."""
 
@@ -504,10 +505,12 @@ class Run:
         """Returns whether a route is so long that following it further reveals nothing new.
 
         Outside maps, if unseen callers may bind more axes, a few steps are enough, because deeper functions are roots
-        themselves.
+        themselves. If the analysis is asked about a function, all that it calls is worth following.
         """
         if ctx.env.maps:
             return len(ctx.route) - self.begun > DEEPEST_IN_MAP
+        if self.world.asked is not None:
+            return len(ctx.route) > DEEPEST_ASKED
         return len(ctx.route) > (DEEPEST_OPEN if ctx.env.open else DEEPEST_CLOSED)
 
     def heap_entry(self, key: Any, path: str) -> dict[str, Value]:

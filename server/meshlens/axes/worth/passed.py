@@ -7,16 +7,21 @@ from dataclasses import replace
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.values import (
     UNKNOWN,
+    Arg,
+    Bound,
     Const,
     Data,
     Dict,
+    Ext,
     Function,
     Instance,
     Made,
     Seq,
+    Site,
     Union,
     Value,
 )
+from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
@@ -29,6 +34,13 @@ The record's arguments are labeled with the parameters. Each argument is replace
 holds: the key or field of the array, and an array of the same shape. An array of unknown shape stands for any values.
 Before these, an instance of a class has a pair of its key or field and its class.
 """
+CALLED = "meshlens.called"
+"""The name of the record of a call that leads from the host through the function that the analysis is asked about.
+
+Its only argument is the called library function, the class of the called object, or unknown. A call to the `apply` of a
+flax model is recorded like a call to the model.
+"""
+_APPLY = "flax.linen.Module.apply"
 _MOST_ARRAYS = 64
 """Maximum number of arrays in an argument whose shapes are recorded."""
 _TRACED = frozenset({"jit", "grad", "run"})
@@ -52,6 +64,19 @@ def note_passed(run: Run, function: Function, call: Invocation) -> None:
         ]
     )
     run.records.calls.append(ApiCall(PASSED, call.site, function.site, given, UNKNOWN, ctx))
+
+
+def note_callee(run: Run, callee: Value, site: Site, ctx: Context) -> None:
+    """Records what a call calls, except if the function that the analysis is asked about runs for no known caller."""
+    asked = run.world.asked
+    if asked is None or not ctx.route or run.root == (asked.path, asked.block):
+        return
+    if ctx.route[0].how == "start" and ctx.route[0].function == asked:
+        return
+    is_apply = isinstance(callee, Bound) and isinstance(callee.function, Ext) and callee.function.dotted == _APPLY
+    called = callee.receiver if is_apply and isinstance(callee, Bound) else callee
+    known = called.cls if isinstance(called, Instance) else called if isinstance(called, Ext) else UNKNOWN
+    run.records.calls.append(ApiCall(CALLED, site, site, (Arg(None, known, None, None),), UNKNOWN, ctx))
 
 
 def _shapes_in(run: Run, value: Value) -> list[Value]:

@@ -15,7 +15,7 @@ from meshlens.axes.runs.roots import RootResult
 from meshlens.axes.runs.run import ModuleState
 from meshlens.axes.runs.spots import Moment
 from meshlens.axes.worth.interest import Interest
-from meshlens.axes.worth.passed import PASSED
+from meshlens.axes.worth.passed import CALLED, PASSED
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts
 from meshlens.project.failures import Failure
@@ -39,6 +39,8 @@ _Known = tuple[object, object, Any]
 READING = "<reading>"
 """The name of a root for a file that could not be read."""
 
+_RUN_MODELS = frozenset({"apply", "apply_fn", "compact", "Module"})
+"""The names by which code that runs a model is told from other code."""
 _MOST_REMEMBERED = 20_000
 
 
@@ -263,10 +265,27 @@ def calls_to(solution: Solution, function: Site, name: str) -> tuple[ApiCall, ..
         function: the site of the function's name.
         name: its name.
     """
-    focus = Focus(frozenset({function.path}), frozenset(), function, frozenset({name}))
-    found = solve(solution.facts, solution.index, solution.assumed._replace(focus=focus), None)
-    records = found.by_file.get(function.path)
+    records = _asked(solution, function, frozenset({name})).by_file.get(function.path)
     return tuple(call for call in records.calls if call.dotted == PASSED) if records is not None else ()
+
+
+def callees_in(solution: Solution, function: Site, name: str) -> tuple[ApiCall, ...]:
+    """Returns the calls inside a function, with what they call, as far as the calls of the function tell.
+
+    Args:
+        solution: the workspace.
+        function: the site of the function's name.
+        name: its name.
+    """
+    found = _asked(solution, function, frozenset({name, *_RUN_MODELS}))
+    calls = (call for records in found.by_file.values() for call in records.calls if call.dotted == CALLED)
+    return tuple(call for call in calls if any(step.function == function for step in call.context.route))
+
+
+def _asked(solution: Solution, function: Site, names: frozenset[str]) -> Solution:
+    """Returns the solution of a function's file alone, for which the given names are worth following."""
+    focus = Focus(frozenset({function.path}), frozenset(), function, names)
+    return solve(solution.facts, solution.index, solution.assumed._replace(focus=focus), None)
 
 
 def _watch(solution: Solution, kept: Mapping[RootKey, RootResult], watched: Sequence[BlockKey]) -> None:

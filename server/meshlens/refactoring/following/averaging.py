@@ -402,7 +402,8 @@ def _place(follow: Follow, target: Target) -> None:
     follow.home = home_of(follow.view, target.at(target.node.site))
     follow.own = owner_of(follow.view, follow.home or target.site.block)
     follow.arrays, follow.axes = used_as_arrays(target.node), axes_shown(target.node, follow.dotted)
-    follow.top, follow.classes = follow.view, annotated_classes(follow.view, target.parameters)
+    follow.top, follow.step = follow.view, target
+    follow.classes = annotated_classes(follow.view, target.parameters)
     follow.bound = frozenset(names_bound(target.body))
     follow.together = frozenset(_put_together(follow.view, target))
     parameters = {one.name for one in target.node.function.parameters}

@@ -73,7 +73,7 @@ from meshlens.refactoring.following.within import Within
 from meshlens.refactoring.maps.mixing import Mixing
 from meshlens.refactoring.reading.axes_shown import axes_given, axes_of_entries, axes_shown
 from meshlens.refactoring.reading.decorators import is_transparent
-from meshlens.refactoring.reading.functions import dotted_name, functions_called
+from meshlens.refactoring.reading.functions import Target, dotted_name, functions_called
 from meshlens.refactoring.reading.made import (
     MAKES,
     in_arithmetic,
@@ -176,6 +176,8 @@ class Follow:
         has_ended: whether a `return` has certainly run already.
         classes: for variables, the project's class whose instance they certainly hold.
         top: the file of the step, from which its models are reached; None if it is this file.
+        step: the step.
+        entered_by: the call that runs the followed function, with its file, if known.
         helper: the step, or a function that it calls, if values can be reduced over devices there; None elsewhere.
         entered: the function that this scope was made for, if values can be reduced over devices in it.
         loosened: the sizes in assertions to replace.
@@ -222,6 +224,8 @@ class Follow:
     has_ended: bool = False
     classes: dict[str, Owner] = field(default_factory=dict)
     top: FileView | None = None
+    step: Target | None = None
+    entered_by: tuple[FileView, Call] | None = None
     helper: Helper | None = None
     entered: AnyFunction | None = None
     loosened: list[Loosened] = field(default_factory=list)
@@ -420,7 +424,7 @@ class Follow:
         found = Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
         found.models, found.mixing, found.joins_norms = self.models, self.mixing, self.joins_norms
         found.top, found.loosened, found.seen = self.top, self.loosened, self.seen
-        found.changed = self.changed
+        found.changed, found.step = self.changed, self.step
         return found
 
     def frozen(self) -> Follow:
@@ -440,7 +444,7 @@ class Follow:
         inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
         inner.looped, inner.results = dict(self.looped), self.results
         inner.classes, inner.top, inner.loosened = dict(self.classes), self.top, self.loosened
-        inner.seen = self.seen
+        inner.seen, inner.step = self.seen, self.step
         return inner
 
 
@@ -508,6 +512,7 @@ def result_of(
     around: Follow | None,
     arguments: list[tuple[str | None, Kind]],
     handed: tuple[Argument, ...] = (),
+    call: Call | None = None,
 ) -> Result:
     """Returns the result of calling a function of the file.
 
@@ -517,6 +522,7 @@ def result_of(
         around: the scope of the enclosing function, whose variables it sees.
         arguments: the kinds of the arguments, with their keywords.
         handed: the arguments as written, if known.
+        call: the call, if there is one.
     """
     parameters = parameters_of(function)
     arguments = _spread(arguments, parameters)
@@ -527,7 +533,8 @@ def result_of(
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
     inner.models, inner.mixing, inner.joins_norms = follow.models, follow.mixing, follow.joins_norms
     inner.top, inner.classes, inner.loosened = follow.top, scope.classes, follow.loosened
-    inner.seen = follow.seen
+    inner.seen, inner.step = follow.seen, follow.step
+    inner.entered_by = (follow.view, call) if call is not None else None
     said = annotated_classes(scope.view, parameters)
     inner.changed = follow.changed
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
@@ -549,8 +556,12 @@ def result_of(
         if how in ("only", "any") and positional:
             inner.env[name], is_given = positional.pop(0), True
             given = nodes.pop(0) if nodes else None
-        elif how in ("*", "**"):
-            inner.env[name] = together((*positional, *by_name.values()))
+        elif how == "*":
+            inner.env[name] = tuple(positional)
+        elif how == "**":
+            named = {one.name for one in parameters}
+            left = [kind for label, kind in by_name.items() if label not in named]
+            inner.env[name] = together(left) if left else ()
         else:
             left_out = scope.kind(default) if default is not None and around is not None else "same"
             inner.env[name] = by_name.get(name, left_out)
@@ -694,7 +705,7 @@ def _bound_method(follow: Follow, callee: Attribute, method: OwnMethod) -> tuple
     """Returns a method as a function without `self`, with a scope in which its instance is bound to a name."""
     node = method.target.node
     scope = Follow(follow.constructs, method.view, {}, depth=follow.depth, made={**made_outside(method.view, None)})
-    scope.top = follow.top
+    scope.top, scope.step = follow.top, follow.step
     kinds = ("staticmethod", "classmethod")
     decorators = tuple(one for one in node.function.decorators if not (isinstance(one, Name) and one.name in kinds))
     parameters = node.function.parameters
@@ -717,7 +728,7 @@ def method_of_class(follow: Follow, method: OwnMethod, view: FileView, owner: st
     """Returns a method of any instance of a class as a function without `self`, and its scope."""
     node = method.target.node
     scope = Follow(follow.constructs, method.view, {}, depth=follow.depth, made={**made_outside(method.view, None)})
-    scope.top = follow.top
+    scope.top, scope.step = follow.top, follow.step
     parameters = node.function.parameters
     if method.is_bound and parameters:
         scope.env[parameters[0].name] = "same"
@@ -732,7 +743,7 @@ def _of_another_file(follow: Follow, callee: Node) -> tuple[FunctionDef, Follow]
     if found is None or times_bound(found[0], None, found[1].name) > 1:
         return None
     scope = Follow(follow.constructs, found[0], {}, depth=follow.depth, made={**made_outside(found[0], None)})
-    scope.top = follow.top
+    scope.top, scope.step = follow.top, follow.step
     return found[1].node, scope
 
 

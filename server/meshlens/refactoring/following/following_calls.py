@@ -107,6 +107,7 @@ _PURE = frozenset({"apply", "apply_fn"})
 """The usual names of functions that run a model of flax or haiku and store nothing."""
 _WITH_ROWS = frozenset({"rows", "turned"})
 _JOINS = frozenset({"concatenate", "concat", "hstack"})
+_MOST_VALUES = 16
 _READS = frozenset("items values keys get copy".split())
 """The methods of a dictionary that do not change it."""
 
@@ -129,7 +130,7 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     known = function_of(home, callee)
     if known is not None:
         given = [(label, follow.kind(value)) for label, _, value in node.arguments]
-        result = result_of(follow, known[0], _around(follow, home, known, node), given, node.arguments)
+        result = result_of(follow, known[0], _around(follow, home, known, node), given, node.arguments, node)
         follow.results[node.site] = result.axes
         _may_change(follow, node)
         return result.kind
@@ -201,6 +202,9 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "own"
     if not values:
         return "same" if SAME.issuperset(map(flat, home.names(callee))) else "mixed"
+    if is_bare and name == "tuple" and isinstance(values[0], Comprehension):
+        count = _times(follow, values[0])
+        return (follow.kind(values[0]),) * count if count is not None else "mixed"
     if is_along_last(node):
         # Following a product or a call shows how many axes its result has.
         is_whole = flat(follow.kind(values[0])) in SAME
@@ -226,6 +230,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     # The sizes of a device's own array are its own.
     kind_of = follow.frozen().kind if name == "reshape" else follow.kind
     kinds = [first, *map(kind_of, values[1:])]
+    kinds = [_of_each(kind) if value is named.get("*") else kind for value, kind in zip(values, kinds, strict=True)]
     if name == "arange" and "count" in map(flat, kinds):
         return "places" if [flat(follow.kind(value)) for value in positional] == ["count"] else "mixed"
     if (is_elementwise(name) or name == "where") and rows_meet(follow, values, kinds):
@@ -293,7 +298,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     if is_known or is_of_array:
         given = Given(name, positional, named, kinds, kind_of, follow.least_axes)
-        found = row_by_row(given) if _is_plain(node) else "mixed"
+        is_plain = _is_plain(node) or (is_elementwise(name) and "**" not in named)
+        found = row_by_row(given) if is_plain else "mixed"
         if found == "rows" and name in _JOINS and over_rows(_axis(node, False, 1), True):
             follow.seen.moved.add((follow.view.path, node.site))
         if found == "grouped":
@@ -310,6 +316,22 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         # The result may be a container of both, too.
         return "both" if _of_object(follow, home, callee, node) == "rows" else "mixed"
     return _of_object(follow, home, callee, node) if found == "rows" else found
+
+
+def _times(follow: Follow, node: Comprehension) -> int | None:
+    """Returns the number of values of a comprehension over `range(n)`; None if it is large or unknown."""
+    iterable = node.clauses[0].iterable
+    if len(node.clauses) > 1 or node.clauses[0].conditions or not isinstance(iterable, Call):
+        return None
+    is_range = isinstance(iterable.callee, Name) and iterable.callee.name == "range" and not follow.binds("range")
+    said = constant_of(follow.constants, iterable.arguments[0].value) if len(iterable.arguments) == 1 else None
+    count = said.value if is_range and said is not None else None
+    return count if isinstance(count, int) and 0 < count <= _MOST_VALUES else None
+
+
+def _of_each(kind: Kind) -> Kind:
+    """Returns the kind of the values that a call passes one by one, from a tuple or from arrays in a stack."""
+    return together(kind) if isinstance(kind, tuple) else "rows" if flat(kind) == "turned" else kind
 
 
 def _note_groups(follow: Follow, call: Call, number: Node | None) -> None:

@@ -108,7 +108,7 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
     kind = flat(loss)
     if kind not in ("mean", "total", *SAME):
         why = ": MeshLens does not follow attributes" if known is None and isinstance(operand, Attribute) else ""
-        why = why or mixed_at(follow.view, follow.mixing[begun:])
+        why = why or mixed_at(follow.top or follow.view, follow.mixing[begun:])
         raise Obstacle("no-mean", f"{_name(operand)} is not known to return a mean or sum over the rows{why}")
     value: Kind = (kind, aux) if with_aux else kind
     if kind in SAME and follow.within is not None:

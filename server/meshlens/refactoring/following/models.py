@@ -67,11 +67,12 @@ from meshlens.refactoring.reading.constructed import (
     parameter_values,
     parameters_at,
 )
-from meshlens.refactoring.reading.functions import dotted_name, functions
+from meshlens.refactoring.reading.functions import dotted_name, functions, site_of_call
 from meshlens.refactoring.reading.importing import reached_from
 from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.made import made_outside, times_bound
 from meshlens.refactoring.reading.own_methods import class_meant, classes_above, method_defined, owner_of
+from meshlens.refactoring.reading.passed import callees
 from meshlens.refactoring.reading.scopes import home_of
 from meshlens.refactoring.reading.siblings import calls_elsewhere, imported_value, view_of
 
@@ -94,7 +95,11 @@ class Body(NamedTuple):
 
 Bodies: TypeAlias = tuple[Body, ...]
 
-NETWORKS = ("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "numpyro.distributions.")
+_TFP = "tensorflow_probability.substrates.jax."
+NETWORKS = (
+    *("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "numpyro.distributions."),
+    *(f"{_TFP}{module}." for module in ("distributions", "bijectors")),
+)
 """The libraries most of whose functions and layers treat each row separately."""
 _MODULES = frozenset({"flax.linen.Module", "flax.nnx.Module", "equinox.Module", "haiku.Module"})
 _OBJECTS = ("flax.nnx.", "equinox.")
@@ -190,13 +195,16 @@ def _layers(home: Follow, callee: Node) -> list[str]:
 
 
 def _result_of_body(follow: Follow, body: Body, node: Call) -> Result:
-    is_plain = all(label not in ("*", "**") for label, _, _ in node.arguments)
-    if body.before is None or not is_plain:
+    arguments = [one for one in node.arguments if one.label != "**" or follow.kind(one.value) != ()]
+    stars = [place for place, one in enumerate(arguments) if one.label == "*"]
+    is_plain = all(one.label != "**" for one in arguments)
+    is_plain &= all(isinstance(follow.kind(arguments[place].value), tuple) for place in stars)
+    if body.before is None or not is_plain or any(place < body.before for place in stars):
         return Result("tree" if _keeps(follow, body) else "mixed")
-    positional = [one for one in node.arguments if one.label is None][body.before :]
+    positional = [one for one in arguments if one.label in (None, "*")][body.before :]
     options = _OPTIONS if body.before else frozenset()
-    named = [one for one in node.arguments if one.label is not None and one.label not in options]
-    result = _with_arguments(follow, body, (*positional, *named))
+    named = [one for one in arguments if one.label not in (None, "*") and one.label not in options]
+    result = _with_arguments(follow, body, (*positional, *named), node)
     if result.kind == "mixed":
         return Result("mixed")
     changed = next((value for label, _, value in node.arguments if label == "mutable" and body.before), None)
@@ -223,7 +231,7 @@ def _is_of_joined_norms(follow: Follow, changed: Node) -> bool:
     return not has_own and not any(one.said for one in layers_of(follow.view).norms)
 
 
-def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) -> Result:
+def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...], call: Call) -> Result:
     """Returns the kind of the result of a model's function for the arguments of a call."""
     function, scope = body.function, body.around if body.around is not None else follow.outside()
     if is_scanned_along_rows(scope.view, function):
@@ -240,7 +248,7 @@ def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) ->
 
     def find() -> Result:
         try:
-            return result_of(outer, function, scope.frozen(), given, handed)
+            return result_of(outer, function, scope.frozen(), given, handed, call)
         except Obstacle:
             return Result("mixed")
 
@@ -250,6 +258,8 @@ def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) ->
     constants = (constant_of(follow.constants, value) for value in values)
     key = (
         inside,
+        # The function may apply the model of its instance.
+        id(call.callee),
         str(_root(scope).path),
         tuple(given),
         tuple(map(follow.least_axes, values)),
@@ -382,7 +392,7 @@ def _gives_rows(scope: Follow, function: FunctionDef | Lambda) -> bool:
     outer = scope.frozen()
     outer.depth, outer.models = 0, (*scope.models, id(function))
     try:
-        return flat(called(outer, function, outer, given)) not in ("mixed", *LINEAR)
+        return flat(called(outer, function, outer, given)) not in ("mixed", "turned", *LINEAR)
     except Obstacle:
         return False
 
@@ -399,12 +409,30 @@ def _given_to(parameter: Parameter) -> str:
 
 def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:
     """Returns the functions that a call may run; empty if a library's code runs, None if they are unknown."""
+    found = _bodies_shown(home, callee, depth)
+    if depth or not isinstance(callee, (Name, Attribute)) or (found is not None and len(found) < 2):
+        return found
+    called = _called_by_step(home, callee)
+    if called is None:
+        return found
+    is_apply = isinstance(callee, Attribute) and callee.name in _APPLY
+    return tuple(one._replace(before=1) for one in called) if is_apply else called
+
+
+def _is_row_by_row(dotted: str) -> bool:
+    """Returns whether a library's function treats each row separately, or makes something that does."""
+    is_of_jax = dotted.startswith("jax.") and is_elementwise(dotted.rpartition(".")[2])
+    return dotted.startswith(NETWORKS) or is_of_jax
+
+
+def _bodies_shown(home: Follow, callee: Node, depth: int) -> Bodies | None:
+    """Returns the functions that a call may run, as far as the code around it shows; see `_bodies`."""
     if depth > _DEEPEST:
         return None
     if isinstance(callee, Lambda):
         return (Body(callee, home),)
     dotted, defined = home.dotted(callee), function_defined(home, callee)
-    if dotted.startswith(NETWORKS) or (dotted.startswith("jax.") and is_elementwise(last_name(callee))):
+    if _is_row_by_row(dotted):
         return ()
     if defined is not None:
         return (Body(*defined),)
@@ -472,7 +500,7 @@ def _scope_at(home: Follow, made: Made) -> Follow:
     """Returns the scope of a value's code."""
     scope = Follow(home.constructs, made.view, {}, depth=home.depth, made={**made_outside(made.view, None)})
     scope.own, scope.models, scope.mixing = owner_of(made.view, made.block), home.models, home.mixing
-    scope.top, scope.loosened, scope.seen = home.top, home.loosened, home.seen
+    scope.top, scope.loosened, scope.seen, scope.step = home.top, home.loosened, home.seen, home.step
     return scope
 
 
@@ -554,6 +582,21 @@ def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
             is_open = not any(_is_layer(scope, value) for scope, value in values)
             return _every_model(home) if is_open and _has_models(_root(home)) else None
     return _all(found)
+
+
+def _called_by_step(home: Follow, callee: Node) -> Bodies | None:
+    """Returns the function that a call runs, if all calls of the step that are understood lead to the same one."""
+    step, top, site = home.step, home.top, site_of_call(home.view, callee)
+    if step is None or top is None or site is None or _moves_rows(_root(home)):
+        return None
+    caller = site_of_call(home.entered_by[0], home.entered_by[1].callee) if home.entered_by is not None else None
+    found = callees(top, step).get((site, caller), frozenset())
+    path, key = next(iter(found)) if len(found) == 1 else ("", "")
+    if path:
+        return _of_class(home, view_of(top, path), key, "__call__")
+    return (
+        () if key.startswith(NETWORKS) or (key.startswith("jax.") and is_elementwise(key.rpartition(".")[2])) else None
+    )
 
 
 def _transformed(home: Follow, node: Node) -> Body | None:
@@ -760,7 +803,9 @@ def _is_object_of_project(home: Follow, callee: Node) -> bool:
 
 
 def _top_of(home: Follow, view: FileView) -> Follow:
-    return home if view.path == home.view.path else Follow(home.constructs, view, {}, depth=home.depth, top=home.top)
+    if view.path == home.view.path:
+        return home
+    return Follow(home.constructs, view, {}, depth=home.depth, top=home.top, step=home.step)
 
 
 def _values(home: Follow, node: Node) -> list[Node]:

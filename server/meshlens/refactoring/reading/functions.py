@@ -10,7 +10,7 @@ from meshlens.axes.domain.values import Binder, Function, Mapped, Partial, Site,
 from meshlens.facts.nodes import Attribute, Call, FunctionDef, Import, ImportFrom, Name, Parameter, Statements, Try
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
-from meshlens.project.trees import Node, blocks_at, names_bound, names_used, nodes_at, walk
+from meshlens.project.trees import Node, blocks_at, names_bound, names_used, nodes_at, nodes_of_block, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.mentions import Entry, entries
 from meshlens.refactoring.reading.scopes import home_of, outermost
@@ -250,6 +250,22 @@ def reached(
 def line_of(view: FileView, site: Site) -> int:
     """Returns the line of a site, counted from 1."""
     return view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1
+
+
+def site_of_call(view: FileView, callee: Node) -> Site | None:
+    """Returns the site of the call with the given callee, a node of the file; None for any other node."""
+    path = str(view.path)
+
+    def find() -> dict[int, tuple[Node, Site]]:
+        blocks = ((block, node) for block in view.facts.blocks for node in nodes_of_block(view, path, block))
+        # The node is stored with the site, so that no other object can get its id.
+        return {
+            id(node.callee): (node, Site(path, block, node.site)) for block, node in blocks if isinstance(node, Call)
+        }
+
+    known: dict[int, tuple[Node, Site]] = view.solution.once(f"assists: calls of {path}", lambda _: find())
+    found = known.get(id(callee))
+    return found[1] if found is not None else None
 
 
 def functions(view: FileView) -> tuple[Target, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias
 
-from meshlens.axes.domain.values import Class, Const, Data, Seq, Site, Value
+from meshlens.axes.domain.values import Class, Const, Data, Ext, Seq, Site, Value
 from meshlens.axes.runs.records import ApiCall
 from meshlens.facts.nodes import Call, For, FunctionDef, While, parameters_of
-from meshlens.project.solving.solution import calls_to
+from meshlens.project.solving.solution import Solution, callees_in, calls_to
 from meshlens.project.trees import bound_by, names_used, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import Target
@@ -37,7 +37,7 @@ def passed_by_host(view: FileView, target: Target) -> Mapping[Site, Mapping[str,
 def visits_by_host(view: FileView, target: Target) -> tuple[tuple[Site, Mapping[str, Arrays]], ...]:
     """Returns the calls of a function from the host, each as often as it is reached, with the arrays by parameter.
 
-    Visits that tell less than others of the same call are left out.
+    Visits that tell nothing, or less than others of the same call, are left out.
     """
     found: dict[Site, list[dict[str, _Pairs]]] = {}
     for record in records_of_calls(view, target):
@@ -47,7 +47,7 @@ def visits_by_host(view: FileView, target: Target) -> tuple[tuple[Site, Mapping[
         (site, {label: tuple(shape for _, shape in pairs) for label, pairs in visit.items()})
         for site, visits in found.items()
         for visit in visits
-        if _known_shapes(visit) == most[site]
+        if _known_shapes(visit) == most[site] and any(map(_tells, visit.values()))
     )
 
 
@@ -147,6 +147,35 @@ def _class_in(value: Value) -> tuple[str, str] | None:
         case Seq(items=(Seq(items=(Const(value=""), Class(path=path, site=site))), *_)):
             return path, site.block
     return None
+
+
+Callee: TypeAlias = "tuple[str, str]"
+"""A called object's class, as its file and key, or a library's function, as "" and its dotted name; "" if unknown."""
+
+
+def callees(view: FileView, target: Target) -> Mapping[tuple[Site, Site | None], frozenset[Callee]]:
+    """Returns what the calls inside a function call.
+
+    They are listed by the call together with the one that runs the function around it, or with None for all of these.
+
+    Args:
+        view: the file of the function.
+        target: the function.
+    """
+
+    def find(solution: Solution) -> dict[tuple[Site, Site | None], frozenset[Callee]]:
+        found: dict[tuple[Site, Site | None], set[Callee]] = {}
+        for call in callees_in(solution, target.site, target.name):
+            for caller in (call.context.route[-1].site, None):
+                callee = call.args[0].value
+                known = found.setdefault((call.call, caller), set())
+                if isinstance(callee, Class):
+                    known.add((callee.path, callee.site.block))
+                else:
+                    known.add(("", callee.dotted if isinstance(callee, Ext) else ""))
+        return {place: frozenset(every) for place, every in found.items()}
+
+    return view.solution.once(f"assists: callees in {target.site}", find)
 
 
 def is_passed_anew(view: FileView, call: Site, name: str, place: int) -> bool:
