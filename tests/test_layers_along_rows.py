@@ -256,3 +256,35 @@ def test_what_is_imported_in_a_try_is_known_if_it_means_the_same(tmp_path):
     again = text.replace("import jax.numpy as jnp", tried.replace("IN_ITS_PLACE", "import jax.numpy as jnp"))
     assert converted_step(tmp_path, again, "pmap") != again
     assert refusal(tmp_path, text.replace("import jax.numpy as jnp", tried.replace("IN_ITS_PLACE", "jnp = object()")))
+
+
+EVALUATED = """
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+def net(x, is_training):
+    return hk.Linear(4)(hk.BatchNorm(True, True, 0.9)(hk.Linear(4)(x), is_training=is_training))
+
+
+forward = hk.transform_with_state(net)
+
+
+@jax.jit
+def step(params, state, batch):
+    found, _ = forward.apply(params, state, None, batch["x"], is_training=TRAINING)
+    return jnp.sum((found - batch["y"]) ** 2)
+
+
+batch = {"x": jnp.sin(jnp.arange(48.0)).reshape(16, 3), "y": jnp.cos(jnp.arange(64.0)).reshape(16, 4)}
+params, state = forward.init(jax.random.key(0), batch["x"], True)
+print(step(params, state, batch))
+"""
+
+
+@pytest.mark.jax
+def test_a_network_of_haiku_whose_averages_are_known_gives_the_same_numbers(tmp_path):
+    assert refusal(tmp_path, EVALUATED.replace("TRAINING", "True")) == "unreduced-output"
+    text = EVALUATED.replace("TRAINING", "False")
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, "pmap"))

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
     Assign,
+    Attribute,
     Call,
     Constant,
     ExpressionStatement,
@@ -19,6 +20,7 @@ from meshlens.facts.nodes import (
     Lambda,
     Name,
     Return,
+    Subscript,
     TupleDisplay,
     last_name,
 )
@@ -83,7 +85,8 @@ class Reductions:
 
     Attributes:
         lines: statements that assign means or sums, each with the assigned names and the collective.
-        inside: inline expressions to change, each with the change: a collective, "divided", or, for keys, "folded".
+        inside: inline expressions to change, each with the change: a collective, "divided", for keys "folded", and for
+            numbers of rows "numbered".
         out: for every result, None if all devices hold the same value after reducing, else 0.
         results: the kind of the results.
         keys: the key parameters that each device folds its index into.
@@ -124,7 +127,7 @@ class Reductions:
         every |= {how for one in self.helpers for _, how in one.inside.values()}
         every |= {_REDUCERS[kind] for one in self.helpers for _, kind in one.within.lines}
         gathers = any(self.gathers) or any(one.within.gathers for one in self.helpers)
-        return gathers or not {"psum", "all_gather", "divided"}.isdisjoint(every)
+        return gathers or not {"psum", "all_gather", "divided", "numbered"}.isdisjoint(every)
 
     @property
     def folds_index(self) -> bool:
@@ -471,7 +474,8 @@ def reducing(
         edits.append(_lines_above(view, target, gather, spelling, axis, guard))
     for statement, names, how in found.lines:
         edits.append(_line_below(view, target, statement, reduction(names, how, spelling, axis), guard))
-    index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if found.folds_index else ""
+    needs_index = found.folds_index or any(how == "numbered" for _, how in found.inside)
+    index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if needs_index else ""
     own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
     renewed = {one.name: fresh(view, f"next_{one.name}") for one in found.renewed}
     if renewed and guard:
@@ -498,6 +502,13 @@ def reducing(
             continue
         if how == "folded":
             edits += wrapping(view, span, f"{spelling.of('jax', 'random.fold_in')}(", f", {index})")
+            continue
+        if how == "numbered":
+            text = view.text(target.at(node.site))
+            count = node.arguments[0].value if isinstance(node, Call) and len(node.arguments) == 1 else None
+            is_short = isinstance(count, (Name, Attribute, Subscript, Call))
+            own_rows = view.text(target.at(count.site)) if count is not None and is_short else f"{text}.shape[0]"
+            edits.append(FileEdit(view.path, Edit(span, f"({text} + {index} * {own_rows})")))
             continue
         edits.append(FileEdit(view.path, Edit(Span(span.start, span.start), f"{spelling.of('jax', f'lax.{how}')}(")))
         rest = ", tiled=True" if how == "all_gather" else ""

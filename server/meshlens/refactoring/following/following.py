@@ -875,7 +875,7 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
     summed = _sum_over_rows(follow, node)
     if summed is not None:
         return summed
-    left, right = (operand_kind(follow, operand) for operand in (node.left, node.right))
+    left, right = (numbered(follow, operand, operand_kind(follow, operand)) for operand in (node.left, node.right))
     if (both := joined(node.operator, left, right)) is not None:
         return both
     if node.operator != "@" and rows_meet(follow, (node.left, node.right), (left, right)):
@@ -891,6 +891,14 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
     if found == "mixed" and follow.reduce is not None:
         return combined(node.operator, follow.put_together(node.left, left), follow.put_together(node.right, right))
     return found
+
+
+def numbered(follow: Follow, node: Node, kind: Kind) -> Kind:
+    """Returns the kind of an operand; numbers of rows, as `jnp.arange(n)`, are made those of the whole batch."""
+    if flat(kind) != "places" or follow.reduce is None:
+        return kind
+    follow.reduce(node, "numbered")
+    return "rows"
 
 
 def _sum_over_rows(follow: Follow, node: BinaryOperation) -> str | None:
@@ -1106,6 +1114,10 @@ def _each(follow: Follow, nodes: tuple[Node, ...]) -> Kind:
     return applied(follow.settled(one, follow.kind(one)) for one in nodes)
 
 
+def _comparison(follow: Follow, node: Comparison) -> Kind:
+    return applied(follow.settled(one, numbered(follow, one, follow.kind(one))) for one in node.operands)
+
+
 _EXPRESSIONS: dict[type[Node], Callable[[Follow, Any], Kind]] = {
     Name: _name,
     Constant: lambda follow, node: "same",
@@ -1118,7 +1130,7 @@ _EXPRESSIONS: dict[type[Node], Callable[[Follow, Any], Kind]] = {
     ListDisplay: lambda follow, node: Listed(kind for item in node.items for kind in follow.items(item)),
     DictDisplay: lambda follow, node: plain(dictionary(node, [follow.kind(value) for _, value in node.pairs])),
     IfExpression: _choice,
-    Comparison: lambda follow, node: _each(follow, node.operands),
+    Comparison: _comparison,
     BoolOperation: lambda follow, node: _each(follow, node.items),
     Comprehension: _comprehension,
     Walrus: _walrus,

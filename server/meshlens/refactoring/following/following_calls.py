@@ -35,6 +35,7 @@ from meshlens.refactoring.following.following import (
     function_defined,
     function_of,
     method_called,
+    numbered,
     product_over_rows,
     result_of,
     rows_meet,
@@ -233,6 +234,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     kinds = [_of_each(kind) if value is named.get("*") else kind for value, kind in zip(values, kinds, strict=True)]
     if name == "arange" and "count" in map(flat, kinds):
         return "places" if [flat(follow.kind(value)) for value in positional] == ["count"] else "mixed"
+    if is_elementwise(name) or name == "where":
+        kinds = [numbered(follow, value, kind) for value, kind in zip(values, kinds, strict=True)]
     if (is_elementwise(name) or name == "where") and rows_meet(follow, values, kinds):
         return "mixed"
     if name in _OVER_ROWS and _gathers(follow, is_method or is_known, node, is_method):

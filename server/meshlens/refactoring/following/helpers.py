@@ -25,6 +25,7 @@ _WANTED = {
     "pmean": frozenset({"mean", *SAME}),
     "psum": frozenset({"total", "count"}),
     "all_gather": frozenset({"rows"}),
+    "numbered": frozenset({"places"}),
 }
 
 

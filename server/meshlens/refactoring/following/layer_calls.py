@@ -25,6 +25,7 @@ from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Follow
 from meshlens.refactoring.following.kinds import Kind, flat, over_rows
+from meshlens.refactoring.following.settled_tests import constant_of
 from meshlens.refactoring.reading.decorators import applied_by
 from meshlens.refactoring.reading.functions import dotted_name
 
@@ -111,7 +112,17 @@ def _made_along_rows(home: Follow, made: Call, follow: Follow, node: Call) -> bo
         least = follow.least_axes(node.arguments[0].value) if node.arguments else 0
         return _is_over_rows(dotted, made, least)
     is_of_one = dotted.startswith(_OF_ONE_EXAMPLE) and dotted.rpartition(".")[2][:1].isupper()
-    return dotted in _COUPLES or (is_of_one and dotted not in _BY_ELEMENT)
+    couples = dotted in _COUPLES and not _uses_known_averages(follow, dotted, node)
+    return couples or (is_of_one and dotted not in _BY_ELEMENT)
+
+
+def _uses_known_averages(follow: Follow, dotted: str, node: Call) -> bool:
+    """Returns whether a call of a haiku network with BatchNorm certainly uses its averages, not those of the batch."""
+    if "Quantizer" in dotted:
+        return False
+    training, tests = (_given(node, name, place) for name, place in (("is_training", 1), ("test_local_stats", 2)))
+    said = constant_of(follow.constants, training) if training is not None else None
+    return said is not None and said.value is False and (tests is None or _is_false(tests))
 
 
 def is_scanned_along_rows(view: FileView, function: FunctionDef | Lambda) -> bool:

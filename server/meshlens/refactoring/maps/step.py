@@ -425,7 +425,8 @@ def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> 
     norms = [joined(one, step.axis) for one in step.care.norms]
     if not step.optional_axis:
         passed = passing_axis(view, target, step.reductions, spelling, step.axis)
-        return [*norms, *passed, *reducing(view, target, step.reductions, spelling, step.axis)]
+        # Where both add something at the end of an argument, its reduction comes first.
+        return [*norms, *reducing(view, target, step.reductions, spelling, step.axis), *passed]
     if norms:
         raise Obstacle(
             "batch-statistics", f'other uses of "{target.name}" have no axis to average batch statistics over'
@@ -433,7 +434,7 @@ def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> 
     added = new_parameter(view, target, AXIS_PARAMETER)
     guard = f"if {AXIS_PARAMETER} is not None:"
     passed = passing_axis(view, target, step.reductions, spelling, AXIS_PARAMETER)
-    return [added, *passed, *reducing(view, target, step.reductions, spelling, AXIS_PARAMETER, guard)]
+    return [added, *reducing(view, target, step.reductions, spelling, AXIS_PARAMETER, guard), *passed]
 
 
 def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:

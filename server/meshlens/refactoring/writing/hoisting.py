@@ -38,7 +38,7 @@ _Statement: TypeAlias = Return | Assign | AnnAssign | AugAssign | ExpressionStat
 _STATEMENTS = (Return, Assign, AnnAssign, AugAssign, ExpressionStatement)
 # Code in these may never run, or may run more than once.
 _NOT_ONCE = (Lambda, Comprehension, IfExpression, BoolOperation)
-_NAMES = {"pmean": "mean", "psum": "total", "all_gather": "gathered"}
+_NAMES = {"pmean": "mean", "psum": "total", "all_gather": "gathered", "numbered": "numbers"}
 
 
 def hoisted(
@@ -78,6 +78,10 @@ def hoisted(
         lines.append(f"if {axis} is not None:")
         for how in dict.fromkeys(how for _, how, _ in found):
             names = tuple(name for _, one, name in found if one == how)
+            if how == "numbered":
+                index = f"{spelling.of('jax', 'lax.axis_index')}({axis})"
+                lines += [f"    {name} = {name} + {index} * {name}.shape[0]" for name in names]
+                continue
             lines.append(f"    {reduction(names, how, spelling, axis)}")
         edits.append(lines_before(view, statement, start, lines))
         edits += [FileEdit(view.path, Edit(view.span(target.at(node.site)), name)) for node, name in fresh]
