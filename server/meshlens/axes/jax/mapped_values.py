@@ -198,6 +198,9 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
             return value
         labels = (value.labels if isinstance(value, Data) else frozenset()) - {"varying", "fresh", "reduced", "sharded"}
         labels = labels if shared else without_dimensions(labels)
+        if binder.kind != "vmap" and labels.isdisjoint(("gradient", "of-gradient")):
+            # What was averaged before the map says nothing of the loss in it.
+            labels -= {"mean"}
         labels |= split_by(entry, axes_of(binder)) if binder.kind == "shard_map" else NONE
         over = given_over(binder, value, entry)
         labels, copied = _without_copy(labels, shared, entry, binder)

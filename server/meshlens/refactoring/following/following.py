@@ -867,7 +867,7 @@ def _rows_of(follow: Follow, index: Node) -> Kind:
         return "rows" if set(rest) <= {"same"} else "mixed"
     if isinstance(first, Constant) and isinstance(first.value, str):
         return "rows"
-    return "rows" if rest and flat(follow.kind(first)) == "places" and set(rest) <= {"rows", "same"} else "mixed"
+    return "rows" if flat(follow.kind(first)) == "places" and set(rest) <= {"rows", "same"} else "mixed"
 
 
 def _binary(follow: Follow, node: BinaryOperation) -> Kind:

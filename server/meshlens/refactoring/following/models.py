@@ -107,6 +107,7 @@ _TRANSFORMS = frozenset({"haiku.transform", "haiku.transform_with_state", "haiku
 _MAPS = frozenset({"flax.linen.vmap", "flax.nnx.vmap", "haiku.vmap"})
 _STAX = "jax.example_libraries.stax."
 _APPLY = frozenset({"apply", "apply_fn"})
+_AXES = re.compile(r"ax[ei]s|(?:reduction|feature|in|out)_axes|time_major|window_shape")
 _SAME = re.compile(r"(?:is_|use_)?(?:train|training|deterministic|eval|inference|mode|cache|use_running_average)")
 _OPTIONS = frozenset({"rngs", "mutable", "method", "capture_intermediates"})
 """The arguments of `apply` that are not passed to the module itself."""
@@ -370,19 +371,25 @@ def _chosen(home: Follow, maker: Node) -> list[Node] | None:
 
 
 def _keeps(follow: Follow, body: Body) -> bool:
-    """Returns whether the readable code of a function combines no rows, regardless of its arguments."""
+    """Returns whether a function returns rows and its readable code combines none, regardless of its arguments."""
+    return _kept_by(follow, body) not in ("mixed", "turned", *LINEAR)
+
+
+def _kept_by(follow: Follow, body: Body) -> str:
+    """Returns the kind of a function's result for arguments with rows; "mixed" if its readable code combines some."""
     function, scope = body.function, body.around if body.around is not None else follow.outside()
     inside = function.body if isinstance(function, Lambda) else function.function.body
-    known: dict[tuple[int, str], tuple[object, bool]] = scope.view.solution.once(_KEPT, lambda _: {})
+    known: dict[tuple[int, str], tuple[object, str]] = scope.view.solution.once(_KEPT, lambda _: {})
     key = id(inside), str(_root(scope).path)
     if key not in known:
         # A model may call itself.
-        known[key] = inside, True
-        known[key] = inside, not is_scanned_along_rows(scope.view, function) and _gives_rows(scope, function)
+        known[key] = inside, "tree"
+        is_along = is_scanned_along_rows(scope.view, function)
+        known[key] = inside, "mixed" if is_along else _kind_for_rows(scope, function)
     return known[key][1]
 
 
-def _gives_rows(scope: Follow, function: FunctionDef | Lambda) -> bool:
+def _kind_for_rows(scope: Follow, function: FunctionDef | Lambda) -> str:
     parameters = function.function.parameters if isinstance(function, FunctionDef) else function.parameters
     given: list[tuple[str | None, Kind]] = [
         (None if one.how in ("only", "any") else one.name, _given_to(one))
@@ -392,9 +399,9 @@ def _gives_rows(scope: Follow, function: FunctionDef | Lambda) -> bool:
     outer = scope.frozen()
     outer.depth, outer.models = 0, (*scope.models, id(function))
     try:
-        return flat(called(outer, function, outer, given)) not in ("mixed", "turned", *LINEAR)
+        return flat(called(outer, function, outer, given))
     except Obstacle:
-        return False
+        return "mixed"
 
 
 def _given_to(parameter: Parameter) -> str:
@@ -449,6 +456,8 @@ def _bodies_shown(home: Follow, callee: Node, depth: int) -> Bodies | None:
     held = _of_layer(home, callee, depth) if isinstance(callee, Attribute) else None
     if held is not None:
         return held
+    if isinstance(callee, Attribute) and any(_is_chosen(one.value) for one in _set_on(home, callee)):
+        return None
     if isinstance(callee, (Attribute, Subscript)) and _is_of_model(home, callee):
         return _every_model(home, callee.name if isinstance(callee, Attribute) else "__call__")
     if isinstance(callee, Attribute) and isinstance(callee.object, Name):
@@ -481,12 +490,40 @@ def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = Fals
             continue
         if makes and not isinstance(value, Lambda):
             value = Call("call", value.site, value, ())
-        bodies = _bodies(scope, value, depth + 1)
-        if bodies is None and not _is_function(scope, value):
+        if _works_along_given_axes(value):
+            return None
+        scope.models = ()
+        bodies = _of_entries(scope, value, depth) if isinstance(value, Subscript) else _bodies(scope, value, depth + 1)
+        if bodies is None and isinstance(value, Call) and not _is_getattr(value) and not _is_function(scope, value):
             # The called object is one of the project's models, used as a layer.
             bodies = _every_model(home) if home.in_model else None
         found.append(bodies)
     return _all(found)
+
+
+def _of_entries(home: Follow, node: Subscript, depth: int) -> Bodies | None:
+    """Returns the functions that run for an entry of a table; None if the table is unknown."""
+    tables = _values(home, node.object) if isinstance(node.object, Name) else [node.object]
+    if len(tables) != 1 or not isinstance(tables[0], DictDisplay):
+        return None
+    return _all([_bodies(home, value, depth + 1) for _, value in tables[0].pairs])
+
+
+def _is_chosen(value: Node) -> bool:
+    """Returns whether a value is chosen from a table or by `getattr`, so that it may be any function."""
+    return isinstance(value, Subscript) or _is_getattr(value)
+
+
+def _is_getattr(node: Node) -> bool:
+    return isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == "getattr"
+
+
+def _works_along_given_axes(value: Node) -> bool:
+    """Returns whether an expression such as `partial(nn.LayerNorm, reduction_axes=0)` tells a layer its axes."""
+    calls = [one for one in walk(value) if isinstance(one, Call)]
+    return any(
+        label is not None and _AXES.fullmatch(label) is not None for one in calls for label, _, _ in one.arguments
+    )
 
 
 def _is_function(scope: Follow, value: Node) -> bool:
@@ -506,6 +543,8 @@ def _scope_at(home: Follow, made: Made) -> Follow:
 
 def _of_made(home: Follow, made: Call, depth: int) -> Bodies | None:
     """Returns the functions that run when the result of an expression is called."""
+    if _is_getattr(made):
+        return None
     maker = home.dotted(made.callee)
     if isinstance(made.callee, Attribute) and (given := _given_at_creation(home, made.callee)):
         return _of_given(home, given, depth, makes=True)
@@ -593,10 +632,36 @@ def _called_by_step(home: Follow, callee: Node) -> Bodies | None:
     found = callees(top, step).get((site, caller), frozenset())
     path, key = next(iter(found)) if len(found) == 1 else ("", "")
     if path:
-        return _of_class(home, view_of(top, path), key, "__call__")
+        # How often a loop changes a state is not always known, so no model that it may hold may combine rows.
+        is_safe = not any(_mixes(home, owner) for owner in _models_on_host(_root(home)))
+        return _of_class(home, view_of(top, path), key, "__call__") if is_safe else None
     return (
         () if key.startswith(NETWORKS) or (key.startswith("jax.") and is_elementwise(key.rpartition(".")[2])) else None
     )
+
+
+def _models_on_host(view: FileView) -> tuple[Owner, ...]:
+    """Returns the classes of models that code outside of models creates, in a file or its imports."""
+
+    def find() -> tuple[Owner, ...]:
+        owners = {(str(one.path), key) for one, key in _classes(view)}
+        found: dict[tuple[str, str], None] = {}
+        for one in _views(view):
+            for block in one.facts.blocks:
+                if (str(one.path), block.rpartition(".")[0]) in owners:
+                    continue
+                calls = (node for node in nodes_of_block(one, str(one.path), block) if isinstance(node, Call))
+                meant = [owner for call in calls if (owner := class_meant(one, call.callee)) is not None]
+                found |= dict.fromkeys(place for path, key in meant if (place := (str(path.path), key)) in owners)
+        return tuple((view_of(view, path), key) for path, key in found)
+
+    return view.solution.once(f"assists: models made on the host around {view.path}", lambda _: find())
+
+
+def _mixes(home: Follow, owner: Owner) -> bool:
+    """Returns whether the code of a model may combine rows."""
+    bodies = _of_class(home, *owner, "__call__") or ()
+    return any(_kept_by(home, body) == "mixed" for body in bodies)
 
 
 def _transformed(home: Follow, node: Node) -> Body | None:
@@ -721,7 +786,11 @@ def _of_layer(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
     is_field = is_declared(own.view, own.owner, callee.name)
     if not places or is_field or _moves_rows(own.view) or _has_no_axis_of_rows(own.view):
         return None
-    return _all([_bodies(_scope_at(home, one), one.value, depth + 1) for one in places])
+    scopes = [(_scope_at(home, one), one.value) for one in places]
+    return _all([
+        _of_entries(scope, value, depth) if isinstance(value, Subscript) else _bodies(scope, value, depth + 1)
+        for scope, value in scopes
+    ])  # fmt: skip
 
 
 def _set_on(home: Follow, node: Attribute) -> list[Made]:

@@ -7,16 +7,23 @@ from collections.abc import Callable, Iterable
 
 from meshlens.facts.nodes import (
     NOTHING,
+    AnyFunction,
     Argument,
+    Assign,
+    Attribute,
     Call,
     Constant,
     Expression,
     FunctionDef,
+    Lambda,
     ListDisplay,
     Name,
+    Return,
+    Subscript,
     TupleDisplay,
+    parameters_of,
 )
-from meshlens.project.trees import Node, names_used
+from meshlens.project.trees import Node, bound_by, names_used, walk
 from meshlens.refactoring.following.following import (
     Follow,
     called,
@@ -26,6 +33,7 @@ from meshlens.refactoring.following.following import (
     result_of,
 )
 from meshlens.refactoring.following.kinds import SAME, Keyed, Kind, applied, either, flat, is_mixture
+from meshlens.refactoring.following.settled_tests import constant_of
 from meshlens.refactoring.reading.decorators import applied_by
 
 _TRANSPARENT = frozenset(
@@ -289,12 +297,68 @@ def _scan_of_groups(follow: Follow, function: Node | None, carry: Kind, group: K
 
 def _fori_loop(follow: Follow, node: Call) -> Kind:
     lower, upper, body, init = _arguments(node, "lower", "upper", "body_fun", "init_val")
+    if lower is not None and upper is not None and init is not None and flat(follow.kind(upper)) == "count":
+        return _over_each_row(follow, lower, body, init)
     if any(one is None or flat(follow.kind(one)) != "same" for one in (lower, upper)) or init is None:
         return "mixed"
     carry = follow.kind(init)
     for _ in range(2):
         carry = either(carry, _run(follow, body, ["same", carry]))
     return carry
+
+
+def _over_each_row(follow: Follow, lower: Node, body: Node | None, init: Node) -> Kind:
+    """Returns the kind of the result of a loop over the rows in which each step changes only the row of its number."""
+    start, carry = constant_of(follow.constants, lower), follow.kind(init)
+    home, callee = follow.meant(body) if body is not None else (follow, NOTHING)
+    known = function_of(home, callee)
+    if start is None or start.value != 0 or carry != "rows" or known is None or not _changes_one_row(known[0]):
+        return "mixed"
+    return "rows" if _run(follow, body, ["places", carry], reduces=False) == "rows" else "mixed"
+
+
+def _changes_one_row(function: AnyFunction) -> bool:
+    """Returns whether a loop's body changes only the carried array's row of its number, by `carry.at[number, …]`."""
+    names = tuple(one.name for one in parameters_of(function))
+    if len(names) != 2:
+        return False
+    if isinstance(function, Lambda):
+        return _is_changed_row(function.body, *names)
+    for statement in function.function.body:
+        is_carry = isinstance(statement, Assign) and [_named(one) for one in statement.targets] == [names[1]]
+        if (is_carry or isinstance(statement, Return)) and isinstance(statement, (Assign, Return)):
+            if statement.value is None or not _is_changed_row(statement.value, *names):
+                return False
+        elif not {*names}.isdisjoint(bound_by(statement)) or not _reads_own_row(statement, *names):
+            return False
+    return True
+
+
+def _is_changed_row(value: Node, number: str, carry: str) -> bool:
+    """Returns whether a value is the carried array, or the array with changes to the row of the given number."""
+    if not isinstance(value, Call):
+        return _named(value) == carry
+    place = value.callee.object if isinstance(value.callee, Attribute) else None
+    if not isinstance(place, Subscript) or not isinstance(place.object, Attribute) or place.object.name != "at":
+        return False
+    given = (place.key, *(one.value for one in value.arguments))
+    is_own = _is_own_row(place, number) and all(_reads_own_row(one, number, carry) for one in given)
+    return is_own and _is_changed_row(place.object.object, number, carry)
+
+
+def _reads_own_row(node: Node, number: str, carry: str) -> bool:
+    """Returns whether code reads the carried array only at the row of the given number."""
+    reads = [one for one in walk(node) if isinstance(one, Subscript) and _named(one.object) == carry]
+    uses = sum(_named(one) == carry for one in walk(node))
+    return uses == len(reads) and all(_is_own_row(one, number) for one in reads)
+
+
+def _is_own_row(node: Subscript, number: str) -> bool:
+    return _named(node.key.items[0] if isinstance(node.key, TupleDisplay) and node.key.items else node.key) == number
+
+
+def _named(node: Node) -> str | None:
+    return node.name if isinstance(node, Name) else None
 
 
 def _while_loop(follow: Follow, node: Call) -> Kind:

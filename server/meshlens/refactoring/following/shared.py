@@ -12,6 +12,7 @@ from meshlens.facts.nodes import (
     BinaryOperation,
     Call,
     Constant,
+    DictDisplay,
     For,
     FunctionDef,
     Lambda,
@@ -74,6 +75,8 @@ _WITH_PARAMETERS = frozenset({"params", "parameters", "variables", "model", "wei
 _SCALARS = frozenset({"int", "float", "bool", "str"})
 _NUMBERS = frozenset({"int", "float", "array", "asarray", "float32", "int32"})
 _SAID_STATE = ("TrainState", "OptState", "Params", "FrozenDict", "Module", "Optimizer", "Model", "GraphDef", "PRNGKey")
+_OF_PARAMETERS = frozenset({"incremental_update", "periodic_update", "apply_updates"})
+"""The functions of optax whose first two arguments are parameters."""
 _OF_STATE = frozenset({"params", "apply_gradients", "opt_state", "apply_fn", "replace"})
 
 
@@ -223,14 +226,20 @@ def _is_multiplied_from_left(target: Target, name: str) -> bool:
 
 
 def _has_parts_of_state(target: Target, name: str) -> bool:
-    return any(
-        isinstance(node, Attribute)
-        and isinstance(node.object, Name)
-        and node.object.name == name
-        and node.name in _OF_STATE
-        for statement in target.body
-        for node in walk(statement)
-    )
+    """Returns whether a function uses a parameter as a state, or as the parameters of a model."""
+    return any(_shows_state(node, name) for statement in target.body for node in walk(statement))
+
+
+def _shows_state(node: Node, name: str) -> bool:
+    def is_it(value: Node) -> bool:
+        return isinstance(value, Name) and value.name == name
+
+    if isinstance(node, Attribute):
+        return is_it(node.object) and node.name in _OF_STATE
+    if isinstance(node, DictDisplay):
+        return any(isinstance(key, Constant) and key.value == "params" and is_it(value) for key, value in node.pairs)
+    is_update = isinstance(node, Call) and last_name(node.callee) in _OF_PARAMETERS
+    return is_update and isinstance(node, Call) and any(is_it(one.value) for one in node.arguments[:2])
 
 
 def _count(target: Target, uses: tuple[Use, ...]) -> int:

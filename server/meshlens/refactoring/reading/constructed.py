@@ -104,6 +104,9 @@ def _given(view: FileView, owner: str, name: str, place: int, views: Iterable[Fi
                 yield from (Made(one, key, value) for label, _, value in given if label == name)
             positional = [value for label, _, value in given if label is None] if is_own else []
             yield from (Made(one, key, value) for value in positional[place : place + 1])
+            if is_own and len(positional) <= place and all(label != name for label, _, _ in given):
+                # What is passed with stars may include it.
+                yield from (Made(one, key, value) for label, _, value in given if label in ("*", "**"))
 
 
 class _Creation(NamedTuple):
