@@ -493,7 +493,7 @@ def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = Fals
         if _works_along_given_axes(value):
             return None
         scope.models = ()
-        bodies = _of_entries(scope, value, depth) if isinstance(value, Subscript) else _bodies(scope, value, depth + 1)
+        bodies = _of_value(scope, value, depth)
         if bodies is None and isinstance(value, Call) and not _is_getattr(value) and not _is_function(scope, value):
             # The called object is one of the project's models, used as a layer.
             bodies = _every_model(home) if home.in_model else None
@@ -501,12 +501,14 @@ def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = Fals
     return _all(found)
 
 
-def _of_entries(home: Follow, node: Subscript, depth: int) -> Bodies | None:
-    """Returns the functions that run for an entry of a table; None if the table is unknown."""
-    tables = _values(home, node.object) if isinstance(node.object, Name) else [node.object]
+def _of_value(scope: Follow, value: Node, depth: int) -> Bodies | None:
+    """Returns the functions that run when a value is called, which may be an entry of a table."""
+    if not isinstance(value, Subscript):
+        return _bodies(scope, value, depth + 1)
+    tables = _values(scope, value.object) if isinstance(value.object, Name) else [value.object]
     if len(tables) != 1 or not isinstance(tables[0], DictDisplay):
         return None
-    return _all([_bodies(home, value, depth + 1) for _, value in tables[0].pairs])
+    return _all([_bodies(scope, entry, depth + 1) for _, entry in tables[0].pairs])
 
 
 def _is_chosen(value: Node) -> bool:
@@ -520,10 +522,8 @@ def _is_getattr(node: Node) -> bool:
 
 def _works_along_given_axes(value: Node) -> bool:
     """Returns whether an expression such as `partial(nn.LayerNorm, reduction_axes=0)` tells a layer its axes."""
-    calls = [one for one in walk(value) if isinstance(one, Call)]
-    return any(
-        label is not None and _AXES.fullmatch(label) is not None for one in calls for label, _, _ in one.arguments
-    )
+    labels = [label for one in walk(value) if isinstance(one, Call) for label, _, _ in one.arguments]
+    return any(label is not None and _AXES.fullmatch(label) is not None for label in labels)
 
 
 def _is_function(scope: Follow, value: Node) -> bool:
@@ -635,8 +635,21 @@ def _called_by_step(home: Follow, callee: Node) -> Bodies | None:
         # How often a loop changes a state is not always known, so no model that it may hold may combine rows.
         is_safe = not any(_mixes(home, owner) for owner in _models_on_host(_root(home)))
         return _of_class(home, view_of(top, path), key, "__call__") if is_safe else None
-    return (
-        () if key.startswith(NETWORKS) or (key.startswith("jax.") and is_elementwise(key.rpartition(".")[2])) else None
+    return () if _is_row_by_row(key) and _is_handed_on(home, callee) else None
+
+
+def _is_handed_on(home: Follow, callee: Node, seen: frozenset[tuple[str, str, str]] = frozenset()) -> bool:
+    """Returns whether all values of an instance's attribute are library functions, or handed on from such attributes.
+
+    Other values, such as entries of tables, may be functions that the calls of the step do not show.
+    """
+    if not isinstance(callee, Attribute) or home.own is None or root_name(callee) != home.own.receiver:
+        return False
+    attribute = str(home.own.view.path), home.own.owner, callee.name
+    return attribute in seen or all(
+        scope.dotted(one.value) or _is_handed_on(scope, one.value, seen | {attribute})
+        for one in _given_at_creation(home, callee)
+        for scope in [_scope_at(home, one)]
     )
 
 
@@ -786,11 +799,7 @@ def _of_layer(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
     is_field = is_declared(own.view, own.owner, callee.name)
     if not places or is_field or _moves_rows(own.view) or _has_no_axis_of_rows(own.view):
         return None
-    scopes = [(_scope_at(home, one), one.value) for one in places]
-    return _all([
-        _of_entries(scope, value, depth) if isinstance(value, Subscript) else _bodies(scope, value, depth + 1)
-        for scope, value in scopes
-    ])  # fmt: skip
+    return _all([_of_value(_scope_at(home, one), one.value, depth) for one in places])
 
 
 def _set_on(home: Follow, node: Attribute) -> list[Made]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from meshlens.facts.nodes import (
     NOTHING,
@@ -539,27 +539,44 @@ def _by_arrays_passed(
         calls = [(visit.get(name), rows_of(visit, batches)) for _, visit in visits]
         # An array that outlives the batch, such as a table, may have as many entries by coincidence.
         is_likely = is_new[place] or all(_is_only_array(name, visit) for _, visit in visits)
+        is_older = is_batch_new and not is_new[place]
         if calls and is_likely and all(arrays and hold_rows(arrays, rows) for arrays, rows in calls):
             found[place] = 0
-        elif not calls or not all(
-            arrays is not None
-            and (
-                hold_no_rows(arrays, rows) or (is_batch_new and not is_new[place] and begin_without_rows(arrays, rows))
-            )
-            for arrays, rows in calls
-        ):
+        elif not calls or not all(_holds_no_rows(arrays, rows, is_older=is_older) for arrays, rows in calls):
             raise obstacle
     batches |= {names[place] for place, axis in enumerate(found) if axis == 0}
-    every = [rows_of(visit, batches) for _, visit in visits]
-    if len(set(every)) > 1:
-        # Arrays whose size changes together with the batch's hold rows, whatever else speaks against it.
-        for place, name in enumerate(names[: len(found)]):
-            if all(
-                hold_rows(visit.get(name, ()), rows) and visit.get(name)
-                for (_, visit), rows in zip(visits, every, strict=True)
-            ):
-                found[place] = 0
-    return tuple(found)
+    return _with_changing_sizes(tuple(found), names, [(visit, rows_of(visit, batches)) for _, visit in visits])
+
+
+def _holds_no_rows(arrays: Arrays | None, rows: int | None, *, is_older: bool) -> bool:
+    """Returns whether the arrays of an argument certainly hold no rows.
+
+    Args:
+        arrays: the arrays; None if the call passes no such argument.
+        rows: the number of rows of the batch.
+        is_older: whether the argument outlives the batch, so that only its first axis may be that of the rows.
+    """
+    if arrays is None:
+        return False
+    return hold_no_rows(arrays, rows) or (is_older and begin_without_rows(arrays, rows))
+
+
+def _with_changing_sizes(
+    axes: tuple[int | None, ...], names: Sequence[str], visits: Sequence[tuple[Mapping[str, Arrays], int | None]]
+) -> tuple[int | None, ...]:
+    """Returns the axes of all arguments: what changes its size together with the batch holds rows, whatever its name.
+
+    Args:
+        axes: the axes that are known otherwise.
+        names: the parameters.
+        visits: the arrays that calls pass, by parameter, and the number of rows of the batch.
+    """
+    if len({rows for _, rows in visits}) < 2:
+        return axes
+    return tuple(
+        0 if all(visit.get(name) and hold_rows(visit[name], rows) for visit, rows in visits) else axis
+        for name, axis in zip(names, axes, strict=False)
+    )
 
 
 def _is_only_array(name: str, visit: Mapping[str, Arrays]) -> bool:
