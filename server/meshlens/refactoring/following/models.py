@@ -641,10 +641,14 @@ def _called_by_step(home: Follow, callee: Node) -> Bodies | None:
 def _is_handed_on(home: Follow, callee: Node, seen: frozenset[tuple[str, str, str]] = frozenset()) -> bool:
     """Returns whether all values of an instance's attribute are library functions, or handed on from such attributes.
 
-    Other values, such as entries of tables, may be functions that the calls of the step do not show.
+    The same holds for an attribute of a variable that stands for a module, such as `tfd = tfp.distributions`. Other
+    values, such as entries of tables, may be functions that the calls of the step do not show.
     """
-    if not isinstance(callee, Attribute) or home.own is None or root_name(callee) != home.own.receiver:
+    if not isinstance(callee, Attribute):
         return False
+    if home.own is None or root_name(callee) != home.own.receiver:
+        values = _values(home, Name("name", 0, root_name(callee))) if not home.binds(root_name(callee)) else []
+        return len(values) == 1 and bool(home.dotted(values[0]))
     attribute = str(home.own.view.path), home.own.owner, callee.name
     return attribute in seen or all(
         scope.dotted(one.value) or _is_handed_on(scope, one.value, seen | {attribute})
