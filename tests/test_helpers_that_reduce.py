@@ -158,6 +158,14 @@ def test_an_axis_parameter_of_any_name_that_is_there_gets_the_axis(tmp_path, tar
     runs_alike(tmp_path, before, after)
 
 
+@pytest.mark.jax
+def test_a_helper_that_gets_its_arguments_with_a_star_reduces(tmp_path):
+    before = _program(call="update_value(*(value, batch))")
+    after = converted_step(tmp_path, before, "pmap")
+    assert 'update_value(*(value, batch), axis_name="batch")' in after
+    runs_alike(tmp_path, before, after)
+
+
 @pytest.mark.parametrize(
     "changed",
     [
@@ -168,7 +176,6 @@ def test_an_axis_parameter_of_any_name_that_is_there_gets_the_axis(tmp_path, tar
         {"subclass": OVERRIDES},
         {"decorator": "@jax.jit\n"},
         {"call": "jax.vmap(update_value, in_axes=(None, 0))(value, batch)"},
-        {"call": "update_value(*(value, batch))"},
     ],
 )
 def test_a_helper_that_does_not_reduce_alike_or_is_not_certainly_called_is_refused(tmp_path, changed):
