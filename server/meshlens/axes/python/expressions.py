@@ -179,8 +179,8 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
             return changed
     begun = len(run.altered)
     site, callee_site = numbered(frame, node.site), numbered(frame, callee_node.site)
-    if run.world.asked is not None:
-        note_callee(run, callee, site, ctx)
+    if (asked := run.world.asked) is not None:
+        note_callee(run, asked, callee, site, ctx)
     call = Invocation(callee, args, site, callee_site, frame, ctx, "call", decorator)
     value = invoke(run, call)
     if type(callee) is Data and ctx.env.maps and type(callee_node) is Attribute and callee_node.name in UPDATE_METHODS:

@@ -40,6 +40,8 @@ CALLED = "meshlens.called"
 Its only argument is the called library function, the class of the called object, or unknown. A call to the `apply` of a
 flax model is recorded like a call to the model.
 """
+RUN_MODELS = frozenset({"apply", "apply_fn", "compact", "Module"})
+"""The names by which code that runs a flax model is told from other code."""
 _APPLY = "flax.linen.Module.apply"
 _MOST_ARRAYS = 64
 """Maximum number of arrays in an argument whose shapes are recorded."""
@@ -66,16 +68,23 @@ def note_passed(run: Run, function: Function, call: Invocation) -> None:
     run.records.calls.append(ApiCall(PASSED, call.site, function.site, given, UNKNOWN, ctx))
 
 
-def note_callee(run: Run, callee: Value, site: Site, ctx: Context) -> None:
-    """Records what a call calls, except if the function that the analysis is asked about runs for no known caller."""
-    asked = run.world.asked
-    if asked is None or not ctx.route or run.root == (asked.path, asked.block):
+def note_callee(run: Run, asked: Site, callee: Value, site: Site, ctx: Context) -> None:
+    """Records what a call calls, except if the function that the analysis is asked about runs for no known caller.
+
+    Args:
+        run: the run.
+        asked: that function.
+        callee: what is called.
+        site: the call.
+        ctx: its context.
+    """
+    if not ctx.route or run.root == (asked.path, asked.block):
         return
     if ctx.route[0].how == "start" and ctx.route[0].function == asked:
         return
-    is_apply = isinstance(callee, Bound) and isinstance(callee.function, Ext) and callee.function.dotted == _APPLY
-    called = callee.receiver if is_apply and isinstance(callee, Bound) else callee
-    known = called.cls if isinstance(called, Instance) else called if isinstance(called, Ext) else UNKNOWN
+    if isinstance(callee, Bound) and isinstance(callee.function, Ext) and callee.function.dotted == _APPLY:
+        callee = callee.receiver
+    known = callee.cls if isinstance(callee, Instance) else callee if isinstance(callee, Ext) else UNKNOWN
     run.records.calls.append(ApiCall(CALLED, site, site, (Arg(None, known, None, None),), UNKNOWN, ctx))
 
 

@@ -15,7 +15,7 @@ from meshlens.axes.runs.roots import RootResult
 from meshlens.axes.runs.run import ModuleState
 from meshlens.axes.runs.spots import Moment
 from meshlens.axes.worth.interest import Interest
-from meshlens.axes.worth.passed import CALLED, PASSED
+from meshlens.axes.worth.passed import CALLED, PASSED, RUN_MODELS
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts
 from meshlens.project.failures import Failure
@@ -39,8 +39,6 @@ _Known = tuple[object, object, Any]
 READING = "<reading>"
 """The name of a root for a file that could not be read."""
 
-_RUN_MODELS = frozenset({"apply", "apply_fn", "compact", "Module"})
-"""The names by which code that runs a model is told from other code."""
 _MOST_REMEMBERED = 20_000
 
 
@@ -277,7 +275,7 @@ def callees_in(solution: Solution, function: Site, name: str) -> tuple[ApiCall, 
         function: the site of the function's name.
         name: its name.
     """
-    found = _asked(solution, function, frozenset({name, *_RUN_MODELS}))
+    found = _asked(solution, function, frozenset({name, *RUN_MODELS}))
     calls = (call for records in found.by_file.values() for call in records.calls if call.dotted == CALLED)
     return tuple(call for call in calls if any(step.function == function for step in call.context.route))
 

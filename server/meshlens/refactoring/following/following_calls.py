@@ -236,8 +236,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "places" if [flat(follow.kind(value)) for value in positional] == ["count"] else "mixed"
     if is_elementwise(name) or name == "where":
         kinds = [numbered(follow, value, kind) for value, kind in zip(values, kinds, strict=True)]
-    if (is_elementwise(name) or name == "where") and rows_meet(follow, values, kinds):
-        return "mixed"
+        if rows_meet(follow, values, kinds):
+            return "mixed"
     if name in _OVER_ROWS and _gathers(follow, is_method or is_known, node, is_method):
         return "same"
     if is_known and name in ("dot", "matmul") and len(values) == 2:

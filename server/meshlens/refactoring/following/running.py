@@ -324,14 +324,16 @@ def _changes_one_row(function: AnyFunction) -> bool:
         return False
     if isinstance(function, Lambda):
         return _is_changed_row(function.body, *names)
-    for statement in function.function.body:
-        is_carry = isinstance(statement, Assign) and [_named(one) for one in statement.targets] == [names[1]]
-        if (is_carry or isinstance(statement, Return)) and isinstance(statement, (Assign, Return)):
-            if statement.value is None or not _is_changed_row(statement.value, *names):
-                return False
-        elif not {*names}.isdisjoint(bound_by(statement)) or not _reads_own_row(statement, *names):
-            return False
-    return True
+    return all(_keeps_other_rows(statement, *names) for statement in function.function.body)
+
+
+def _keeps_other_rows(statement: Node, number: str, carry: str) -> bool:
+    """Returns whether a statement of a loop's body changes no other row of the carried array, and reads none."""
+    if isinstance(statement, Return):
+        return statement.value is not None and _is_changed_row(statement.value, number, carry)
+    if isinstance(statement, Assign) and [_named(one) for one in statement.targets] == [carry]:
+        return _is_changed_row(statement.value, number, carry)
+    return {number, carry}.isdisjoint(bound_by(statement)) and _reads_own_row(statement, number, carry)
 
 
 def _is_changed_row(value: Node, number: str, carry: str) -> bool:

@@ -238,8 +238,9 @@ def _shows_state(node: Node, name: str) -> bool:
         return is_it(node.object) and node.name in _OF_STATE
     if isinstance(node, DictDisplay):
         return any(isinstance(key, Constant) and key.value == "params" and is_it(value) for key, value in node.pairs)
-    is_update = isinstance(node, Call) and last_name(node.callee) in _OF_PARAMETERS
-    return is_update and isinstance(node, Call) and any(is_it(one.value) for one in node.arguments[:2])
+    if not isinstance(node, Call):
+        return False
+    return last_name(node.callee) in _OF_PARAMETERS and any(is_it(one.value) for one in node.arguments[:2])
 
 
 def _count(target: Target, uses: tuple[Use, ...]) -> int:

@@ -25,35 +25,18 @@ def passed_by_host(view: FileView, target: Target) -> Mapping[Site, Mapping[str,
 
     Calls about whose arguments nothing is known are left out.
     """
-    found: dict[Site, dict[str, list[Sizes]]] = {}
+    found: dict[Site, dict[str, dict[Sizes, None]]] = {}
     for (call, label, _), shapes in _arrays_passed(view, target).items():
-        found.setdefault(call, {}).setdefault(label, []).extend(shapes)
-    calls = {
-        site: {name: tuple(dict.fromkeys(shapes)) for name, shapes in call.items()} for site, call in found.items()
-    }
-    return {site: call for site, call in calls.items() if any(arrays != (None,) for arrays in call.values())}
+        found.setdefault(call, {}).setdefault(label, {}).update(dict.fromkeys(shapes))
+    return {site: {name: tuple(shapes) for name, shapes in call.items()} for site, call in found.items()}
 
 
 def visits_by_host(view: FileView, target: Target) -> tuple[tuple[Site, Mapping[str, Arrays]], ...]:
-    """Returns the calls of a function from the host, each as often as it is reached, with the arrays by parameter.
-
-    Visits that tell nothing, or less than others of the same call, are left out.
-    """
-    found: dict[Site, list[dict[str, _Pairs]]] = {}
-    for record in records_of_calls(view, target):
-        found.setdefault(record.call, []).append({arg.label or "": _known_pairs(arg.value) for arg in record.args})
-    most = {site: max(map(_known_shapes, visits)) for site, visits in found.items()}
+    """Returns the calls of a function from the host, each as often as it is reached, with the arrays by parameter."""
     return tuple(
         (site, {label: tuple(shape for _, shape in pairs) for label, pairs in visit.items()})
-        for site, visits in found.items()
-        for visit in visits
-        if _known_shapes(visit) == most[site] and any(map(_tells, visit.values()))
+        for site, visit in _visits(view, target)
     )
-
-
-def _known_shapes(visit: Mapping[str, _Pairs]) -> int:
-    """Returns the number of arrays of a call whose shapes are fully known."""
-    return sum(shape is not None and None not in shape for pairs in visit.values() for _, shape in pairs)
 
 
 def axes_by_key(view: FileView, target: Target) -> dict[str, int]:
@@ -70,8 +53,8 @@ def rows_by_key(view: FileView, target: Target) -> Iterator[tuple[str, Mapping[s
 
     A dictionary of which not all arrays are known is left out.
     """
-    for (_, label), visits in _visits(view, target).items():
-        for pairs in visits:
+    for _, visit in _visits(view, target):
+        for label, pairs in visit.items():
             arrays = dict(pairs)
             if "" not in arrays and len(arrays) == len(pairs) and None not in arrays.values():
                 yield label, {key: shape[0] for key, shape in arrays.items() if shape and shape[0] is not None}
@@ -80,22 +63,32 @@ def rows_by_key(view: FileView, target: Target) -> Iterator[tuple[str, Mapping[s
 def _arrays_passed(view: FileView, target: Target) -> Mapping[tuple[Site, str, str], Arrays]:
     """Returns the shapes of the arrays that calls pass, by call, parameter and key."""
     found: dict[tuple[Site, str, str], dict[Sizes, None]] = {}
-    for place, visits in _visits(view, target).items():
-        for key, shape in (pair for pairs in visits for pair in pairs or [("", ())]):
-            found.setdefault((*place, key), {})[shape] = None
+    for site, visit in _visits(view, target):
+        for label, pairs in visit.items():
+            for key, shape in pairs or [("", ())]:
+                found.setdefault((site, label, key), {})[shape] = None
     return {place: _known(tuple(shapes)) for place, shapes in found.items()}
 
 
-def _visits(view: FileView, target: Target) -> Mapping[tuple[Site, str], list[_Pairs]]:
-    """Returns the arrays that calls pass, by call and parameter, each time that the interpreter reached the call.
+def _visits(view: FileView, target: Target) -> Iterator[tuple[Site, Mapping[str, _Pairs]]]:
+    """Yields the arrays that calls pass, by parameter, each time that the interpreter reached the call.
 
-    The first times, it may not know the arrays yet; these are left out.
+    The first times, it may not know the arrays yet; visits that tell nothing, or less than others of the same call, are
+    left out.
     """
-    found: dict[tuple[Site, str], list[_Pairs]] = {}
+    found: dict[Site, list[dict[str, _Pairs]]] = {}
     for call in records_of_calls(view, target):
-        for arg in call.args:
-            found.setdefault((call.call, arg.label or ""), []).append(_known_pairs(arg.value))
-    return {place: [pairs for pairs in visits if _tells(pairs)] or visits for place, visits in found.items()}
+        found.setdefault(call.call, []).append({arg.label or "": _known_pairs(arg.value) for arg in call.args})
+    for site, visits in found.items():
+        most = max(map(_known_shapes, visits))
+        yield from (
+            (site, one) for one in visits if _known_shapes(one) == most and (not one or any(map(_tells, one.values())))
+        )
+
+
+def _known_shapes(visit: Mapping[str, _Pairs]) -> int:
+    """Returns the number of arrays of a call whose shapes are fully known."""
+    return sum(shape is not None and None not in shape for pairs in visit.values() for _, shape in pairs)
 
 
 def records_of_calls(view: FileView, target: Target) -> tuple[ApiCall, ...]:
